@@ -1,0 +1,192 @@
+# Coppice: a real Btrfs, small enough to read. `make help` lists what can be made.
+#
+# The source is split into rooms, src/NN-name, one for each chapter. A file of room NN is compiled
+# with the folders of rooms 00..NN on its include path and no others, so a chapter cannot lean on a
+# later one. Chapter NN's tool and its tests are linked from the rooms 00..NN alone. Where two rooms
+# (or the reader's own folder, MINE=dir) hold a file of the same name, the last one wins.
+
+SHELL = /bin/sh
+CC = cc
+CLANG = clang
+PREFIX = /usr/local
+DESTDIR =
+MINE =
+SANITIZE =
+FUZZ_SECONDS = 60
+
+BUILD := build$(if $(SANITIZE),/sanitize)$(if $(MINE),/mine)
+ROOMS := $(notdir $(wildcard src/[0-9][0-9]-*))
+NUMBERS := $(foreach room,$(ROOMS),$(firstword $(subst -, ,$(room))))
+LAST := $(lastword $(NUMBERS))
+
+WARNINGS = -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wsign-conversion \
+  -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wvla -Wcast-align -Wcast-qual \
+  -Wwrite-strings -Wundef -Wformat=2 -Wpointer-arith -Wimplicit-fallthrough -Wswitch-enum -Wno-format-truncation
+CFLAGS = -O2 -g
+SANITIZER = $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+comma := ,
+COMPILE = $(CC) -std=c17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $(WARNINGS) $(CFLAGS) $(SANITIZER) -MMD -MP
+LIBS = -lisal -lgcrypt -lyajl -lblkid -lunistring
+CHECK_LIBS = -lcheck -lsubunit -lm -lrt -lpthread
+
+.PHONY: all help test bench figures sync check-book book format install clean fuzz test-list FORCE
+.DELETE_ON_ERROR:
+.SECONDARY:
+
+all: $(BUILD)/coppice
+
+help:
+	@echo 'make                build the tool: build/coppice'
+	@echo 'make chapter-N      build chapter N alone (build/NN/coppice), run tests and transcripts 0..N'
+	@echo '                    MINE=dir takes your own .c in place of the file of the same name'
+	@echo 'make exercise-NAME  test your answer to an exercise: MINE=dir holds your NAME.c'
+	@echo 'make test           every test; ends with the line "N passed, N failed, N skipped"'
+	@echo 'make bench          run the benchmarks, rewrite figures/data'
+	@echo 'make figures        redraw figures/*.svg from their data'
+	@echo 'make sync           refill the excerpts of the book from the source'
+	@echo 'make check-book     compare excerpts, transcripts and figures with code and tool'
+	@echo 'make book           the book as HTML, EPUB and PDF: build/book'
+	@echo 'make fuzz           fuzz the readers for FUZZ_SECONDS=60 each (clang)'
+	@echo 'make format         clang-format on the source'
+	@echo 'make install        PREFIX=/usr/local DESTDIR='
+	@echo 'make clean          remove build'
+	@echo 'SANITIZE=1          with any of these: AddressSanitizer and UBSan, in build/sanitize'
+
+# --- rooms and chapters ---------------------------------------------------------------------------
+
+number_of = $(firstword $(subst -, ,$1))
+rooms_to = $(foreach room,$(ROOMS),$(if $(filter $(call number_of,$(room)),$(call numbers_to,$1)),$(room)))
+numbers_to = $(shell printf '%s\n' $(NUMBERS) | awk '$$0 <= "$1"')
+includes_to = $(foreach room,$(call rooms_to,$1),-Isrc/$(room))
+test_includes_to = -Itests $(foreach room,$(call rooms_to,$1),-Itests/$(room)) $(call includes_to,$1)
+# Of files with the same name the last one stays.
+last_of_name = $(shell printf '%s\n' $1 | awk -F/ '{ at[$$NF] = $$0; order[NR] = $$NF } \
+  END { for (i = 1; i <= NR; i++) if (order[i] in at) { print at[order[i]]; delete at[order[i]] } }')
+mine = $(if $(MINE),$(wildcard $(MINE)/*.c))
+
+# A room: how its sources, tests and benchmarks are compiled.
+define ROOM_RULES
+$(BUILD)/obj/$1/%.o: src/$1/%.c Makefile
+	@mkdir -p $$(@D)
+	@echo '  CC   ' $$<
+	@$$(COMPILE) $(call includes_to,$(call number_of,$1)) -c -o $$@ $$<
+$(BUILD)/tests/$1/%.o: tests/$1/%.c Makefile
+	@mkdir -p $$(@D)
+	@echo '  CC   ' $$<
+	@$$(COMPILE) -DTEST_IMAGES='"$(CURDIR)/tests/images"' $(call test_includes_to,$(call number_of,$1)) -c -o $$@ $$<
+endef
+$(foreach room,$(ROOMS),$(eval $(call ROOM_RULES,$(room))))
+
+# A chapter: the generated tables, the tool, the test runner.
+define CHAPTER_RULES
+SOURCES_$1 := $(call last_of_name,$(foreach room,$(call rooms_to,$1),$(sort $(wildcard src/$(room)/*.c))) $(mine))
+OBJECTS_$1 = $$(patsubst src/%.c,$(BUILD)/obj/%.o,$$(filter src/%,$$(SOURCES_$1))) \
+  $$(patsubst %.c,$(BUILD)/$1/mine/%.o,$$(notdir $$(filter-out src/%,$$(SOURCES_$1))))
+TESTS_$1 := $(foreach room,$(call rooms_to,$1),$(sort $(filter-out $(wildcard tests/$(room)/bench_*.c tests/$(room)/fuzz_*.c),$(wildcard tests/$(room)/*.c))))
+
+$(BUILD)/$1/mine/%.o: $(MINE)/%.c Makefile
+	@mkdir -p $$(@D)
+	@echo '  CC   ' $$<
+	@$$(COMPILE) $(call includes_to,$1) -c -o $$@ $$<
+$(BUILD)/$1/tables.c: src/tables.awk $$(SOURCES_$1)
+	@mkdir -p $$(@D)
+	@printf '%s\n' $$(SOURCES_$1) | awk -f src/tables.awk > $$@
+$(BUILD)/$1/suites.c: src/tables.awk $$(TESTS_$1)
+	@mkdir -p $$(@D)
+	@printf '%s\n' $$(TESTS_$1) | awk -f src/tables.awk > $$@
+$(BUILD)/$1/%.o: $(BUILD)/$1/%.c
+	@echo '  CC   ' $$<
+	@$$(COMPILE) -Isrc/00-ground -Itests -c -o $$@ $$<
+$(BUILD)/$1/coppice: $(BUILD)/obj/main.o $(BUILD)/$1/tables.o $$(OBJECTS_$1)
+	@echo '  LINK ' $$@
+	@$$(CC) $$(CFLAGS) $$(SANITIZER) $$(LDFLAGS) -o $$@ $$^ $$(LIBS)
+$(BUILD)/$1/tests: $(BUILD)/obj/runner.o $(BUILD)/$1/suites.o $(BUILD)/$1/tables.o \
+  $$(patsubst tests/%.c,$(BUILD)/tests/%.o,$$(TESTS_$1)) $$(OBJECTS_$1)
+	@echo '  LINK ' $$@
+	@$$(CC) $$(CFLAGS) $$(SANITIZER) $$(LDFLAGS) -o $$@ $$^ $$(CHECK_LIBS) $$(LIBS)
+-include $$(OBJECTS_$1:.o=.d) $$(patsubst tests/%.c,$(BUILD)/tests/%.d,$$(TESTS_$1))
+endef
+$(foreach number,$(NUMBERS),$(eval $(call CHAPTER_RULES,$(number))))
+
+$(BUILD)/obj/main.o: src/main.c Makefile
+	@mkdir -p $(@D)
+	@echo '  CC   ' $<
+	@$(COMPILE) -Isrc/00-ground -c -o $@ $<
+$(BUILD)/obj/runner.o: tests/runner.c Makefile
+	@mkdir -p $(@D)
+	@echo '  CC   ' $<
+	@$(COMPILE) -Itests -c -o $@ $<
+-include $(BUILD)/obj/main.d $(BUILD)/obj/runner.d
+
+# The final tool is the last chapter's.
+$(BUILD)/coppice: $(BUILD)/$(LAST)/coppice
+	@cp $< $@
+
+chapter-%: FORCE
+	@n=$$(printf '%02d' "$$(echo $* | sed 's/^0*\([0-9]\)/\1/')") && \
+	$(MAKE) --no-print-directory $(BUILD)/$$n/coppice $(BUILD)/$$n/tests && \
+	sh tests/chapter.sh $$n $(BUILD)
+
+# --- tests -------------------------------------------------------------------------------------------
+
+test:
+	@sh tests/all.sh
+
+# --- benchmarks: tests/NN-name/bench_WHAT.c writes figures/data/NN-WHAT.{counts,times}.csv ----------
+
+BENCHES := $(wildcard tests/[0-9][0-9]-*/bench_*.c)
+bench_program = $(BUILD)/bench/$(call number_of,$(notdir $(patsubst %/,%,$(dir $1))))-$(patsubst bench_%.c,%,$(notdir $1))
+define BENCH_RULES
+$(call bench_program,$1): $(patsubst tests/%.c,$(BUILD)/tests/%.o,$1) \
+  $$(OBJECTS_$(call number_of,$(notdir $(patsubst %/,%,$(dir $1)))))
+	@mkdir -p $$(@D)
+	@echo '  LINK ' $$@
+	@$$(CC) $$(CFLAGS) $$(SANITIZER) $$(LDFLAGS) -o $$@ $$^ $$(LIBS) -lm
+endef
+$(foreach bench,$(BENCHES),$(eval $(call BENCH_RULES,$(bench))))
+BENCH_PROGRAMS := $(foreach bench,$(BENCHES),$(call bench_program,$(bench)))
+
+bench-programs: $(BENCH_PROGRAMS)
+bench: bench-programs
+	sh tests/bench.sh $(BENCH_PROGRAMS)
+
+# --- figures: figures/NN-name.gp, .dot, or .sh (prints DOT) make figures/NN-name.svg -------------------
+
+figures: $(BUILD)/coppice
+	sh tests/book/figures.sh figures
+
+# --- the book ----------------------------------------------------------------------------------------
+
+sync:
+	sh tests/book/excerpts.sh fill
+check-book: $(BUILD)/coppice
+	sh tests/book/check-book.sh
+book: figures
+	sh tests/book/make-book.sh build/book
+exercise-%: FORCE
+	@sh tests/book/exercise.sh $* $(if $(MINE),$(MINE))
+
+# --- fuzzing (clang): tests/NN-name/fuzz_WHAT.c ------------------------------------------------------------
+
+FUZZERS := $(wildcard tests/[0-9][0-9]-*/fuzz_*.c)
+fuzz_program = build/fuzz/$(patsubst fuzz_%.c,%,$(notdir $1))
+define FUZZ_RULES
+$(call fuzz_program,$1): $1 $$(SOURCES_$(LAST)) $(wildcard src/*/*.h) Makefile
+	@mkdir -p $$(@D)
+	$$(CLANG) -std=c17 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
+	  $(call test_includes_to,$(LAST)) -o $$@ $1 $$(SOURCES_$(LAST)) $$(LIBS)
+endef
+$(foreach fuzzer,$(FUZZERS),$(eval $(call FUZZ_RULES,$(fuzzer))))
+FUZZ_PROGRAMS := $(foreach fuzzer,$(FUZZERS),$(call fuzz_program,$(fuzzer)))
+fuzz: $(FUZZ_PROGRAMS)
+	sh tests/fuzz.sh $(FUZZ_SECONDS) $(FUZZ_PROGRAMS)
+
+# --- the rest --------------------------------------------------------------------------------------------
+
+format:
+	clang-format -i $$(find src tests -name '*.[ch]')
+install: $(BUILD)/coppice
+	install -D -m 755 $(BUILD)/coppice $(DESTDIR)$(PREFIX)/bin/coppice
+clean:
+	rm -rf build
+FORCE:

@@ -1,0 +1,379 @@
+#include "report.h"
+
+#include "fail.h"
+
+#include <stdarg.h>
+#include <string.h>
+#include <unistr.h>
+
+enum { COLUMN_WIDTH = 22 };
+
+int report_open(struct report *report, FILE *file, enum report_form form)
+{
+    *report = (struct report){.file = file, .form = form};
+    if (form == REPORT_JSON) {
+        report->json = yajl_gen_alloc(NULL);
+        if (!report->json)
+            return fail(ENOMEM, "out of memory");
+    }
+    return 0;
+}
+
+void report_close(struct report *report)
+{
+    if (report->json)
+        yajl_gen_free(report->json);
+}
+
+/* --- text ---------------------------------------------------------------------------------------- */
+
+static void put_bytes(struct report *report, const void *bytes, size_t length)
+{
+    fwrite_unlocked(bytes, 1, length, report->file);
+}
+
+static void put_text(struct report *report, const char *text)
+{
+    put_bytes(report, text, strlen(text));
+}
+
+static void put_spaces(struct report *report, unsigned count)
+{
+    static const char spaces[] = "                                ";
+    put_bytes(report, spaces, count < sizeof spaces ? count : sizeof spaces - 1);
+}
+
+/* Decimal digits: a dump writes so many numbers that printf would be most of its time. */
+static size_t format_number(uint64_t value, char digits[20])
+{
+    char reversed[20];
+    size_t length = 0;
+    do {
+        reversed[length++] = (char)('0' + value % 10);
+        value /= 10;
+    } while (value);
+    for (size_t i = 0; i < length; i++)
+        digits[i] = reversed[length - 1 - i];
+    return length;
+}
+
+static void end_line(struct report *report)
+{
+    if (report->line_open)
+        putc_unlocked('\n', report->file);
+    report->line_open = false;
+}
+
+static bool in_columns(const struct report *report)
+{
+    return report->form == REPORT_COLUMNS && report->depth == 1;
+}
+
+/* The name of a field and what stands between it and the value. */
+static void put_field_name(struct report *report, const char *name)
+{
+    if (!in_columns(report)) {
+        putc_unlocked(' ', report->file);
+        put_text(report, name);
+        putc_unlocked(' ', report->file);
+        return;
+    }
+    put_spaces(report, report->indent);
+    put_text(report, name);
+    size_t used = report->indent + strlen(name);
+    put_spaces(report, used < COLUMN_WIDTH ? (unsigned)(COLUMN_WIDTH - used) : 1);
+}
+
+static void put_field_end(struct report *report)
+{
+    report->line_open = true;
+    if (in_columns(report))
+        end_line(report);
+}
+
+static void put_field(struct report *report, const char *name, const char *text, size_t length)
+{
+    put_field_name(report, name);
+    put_bytes(report, text, length);
+    put_field_end(report);
+}
+
+static void put_quoted(struct report *report, const uint8_t *bytes, size_t length)
+{
+    bool utf8 = u8_check(bytes, length) == NULL;
+    putc_unlocked('"', report->file);
+    for (size_t i = 0; i < length; i++) {
+        uint8_t byte = bytes[i];
+        /* U+0080 to U+009F are control characters too: 0xc2 0x80 to 0xc2 0x9f. */
+        bool control = byte < 0x20 || byte == 0x7f || (byte > 0x7f && !utf8) ||
+                       (byte < 0xa0 && byte > 0x7f && i > 0 && bytes[i - 1] == 0xc2) ||
+                       (byte == 0xc2 && i + 1 < length && bytes[i + 1] < 0xa0);
+        if (control)
+            fprintf(report->file, "\\x%02x", byte);
+        else if (byte == '"' || byte == '\\')
+            fprintf(report->file, "\\%c", byte);
+        else
+            putc_unlocked(byte, report->file);
+    }
+    putc_unlocked('"', report->file);
+}
+
+/* --- JSON ------------------------------------------------------------------------------------------ */
+
+static void json_text(struct report *report, const void *text, size_t length)
+{
+    yajl_gen_string(report->json, text, length);
+}
+
+static void json_key(struct report *report, const char *name)
+{
+    json_text(report, name, strlen(name));
+}
+
+static void json_key_with(struct report *report, const char *name, const char *suffix)
+{
+    char key[64];
+    snprintf(key, sizeof key, "%s%s", name, suffix);
+    json_key(report, key);
+}
+
+static void json_number(struct report *report, uint64_t value)
+{
+    char digits[20];
+    yajl_gen_number(report->json, digits, format_number(value, digits));
+}
+
+/* One object a line: what yajl has gathered goes out when the outermost record ends. */
+static void json_line(struct report *report)
+{
+    const unsigned char *text;
+    size_t length;
+    yajl_gen_get_buf(report->json, &text, &length);
+    put_bytes(report, text, length);
+    putc_unlocked('\n', report->file);
+    yajl_gen_clear(report->json);
+    yajl_gen_reset(report->json, NULL);
+}
+
+/* --- records --------------------------------------------------------------------------------------- */
+
+void report_begin(struct report *report, const char *what)
+{
+    report->depth++;
+    if (report->form == REPORT_JSON) {
+        yajl_gen_map_open(report->json);
+        if (what) {
+            json_key(report, "what");
+            json_key(report, what);
+        }
+    } else if (!in_columns(report)) {
+        end_line(report);
+        put_spaces(report, report->indent);
+        put_text(report, what ? what : "");
+        report->line_open = true;
+    }
+}
+
+void report_end(struct report *report)
+{
+    report->depth--;
+    if (report->form != REPORT_JSON) {
+        end_line(report);
+        return;
+    }
+    yajl_gen_map_close(report->json);
+    if (report->depth == 0)
+        json_line(report);
+}
+
+void report_list_begin(struct report *report, const char *name)
+{
+    if (report->form == REPORT_JSON) {
+        json_key(report, name);
+        yajl_gen_array_open(report->json);
+    }
+    report->indent += 2;
+}
+
+void report_list_end(struct report *report)
+{
+    if (report->form == REPORT_JSON)
+        yajl_gen_array_close(report->json);
+    report->indent -= 2;
+}
+
+/* --- fields ---------------------------------------------------------------------------------------- */
+
+void report_number(struct report *report, const char *name, uint64_t value)
+{
+    if (report->form == REPORT_JSON) {
+        json_key(report, name);
+        json_number(report, value);
+        return;
+    }
+    char digits[20];
+    put_field(report, name, digits, format_number(value, digits));
+}
+
+void report_signed(struct report *report, const char *name, int64_t value)
+{
+    char digits[24];
+    int length = snprintf(digits, sizeof digits, "%" PRId64, value);
+    if (report->form == REPORT_JSON) {
+        json_key(report, name);
+        yajl_gen_number(report->json, digits, (size_t)length);
+        return;
+    }
+    put_field(report, name, digits, (size_t)length);
+}
+
+void report_bool(struct report *report, const char *name, bool value)
+{
+    if (report->form == REPORT_JSON) {
+        json_key(report, name);
+        yajl_gen_bool(report->json, value);
+        return;
+    }
+    report_word(report, name, value ? "yes" : "no");
+}
+
+void report_word(struct report *report, const char *name, const char *word)
+{
+    if (report->form == REPORT_JSON) {
+        json_key(report, name);
+        json_key(report, word);
+        return;
+    }
+    put_field(report, name, word, strlen(word));
+}
+
+void report_name(struct report *report, const char *name, const void *bytes, size_t length)
+{
+    if (report->form != REPORT_JSON) {
+        put_field_name(report, name);
+        put_quoted(report, bytes, length);
+        put_field_end(report);
+        return;
+    }
+    json_key(report, name);
+    if (u8_check(bytes, length) == NULL) {
+        json_text(report, bytes, length);
+        return;
+    }
+    yajl_gen_null(report->json);
+    char key[64];
+    snprintf(key, sizeof key, "%s_hex", name);
+    report_hex(report, key, bytes, length);
+}
+
+void report_hex(struct report *report, const char *name, const void *bytes, size_t length)
+{
+    static const char digit[] = "0123456789abcdef";
+    char hex[2 * STRIPE_LENGTH];
+    if (length > sizeof hex / 2)
+        length = sizeof hex / 2;
+    for (size_t i = 0; i < length; i++) {
+        uint8_t byte = ((const uint8_t *)bytes)[i];
+        hex[2 * i] = digit[byte >> 4];
+        hex[2 * i + 1] = digit[byte & 15];
+    }
+    if (report->form == REPORT_JSON) {
+        json_key(report, name);
+        json_text(report, hex, 2 * length);
+        return;
+    }
+    put_field(report, name, hex, 2 * length);
+}
+
+void report_uuid(struct report *report, const char *name, const uint8_t uuid[UUID_SIZE])
+{
+    char text[37];
+    size_t at = 0;
+    for (int i = 0; i < UUID_SIZE; i++) {
+        if (i == 4 || i == 6 || i == 8 || i == 10)
+            text[at++] = '-';
+        at += (size_t)snprintf(text + at, 3, "%02x", uuid[i]);
+    }
+    report_word(report, name, text);
+}
+
+void report_mode(struct report *report, const char *name, uint32_t mode)
+{
+    if (report->form == REPORT_JSON) {
+        report_number(report, name, mode);
+        return;
+    }
+    char text[16];
+    snprintf(text, sizeof text, "0%o", mode);
+    report_word(report, name, text);
+}
+
+void report_time(struct report *report, const char *name, const struct timespec_item *time)
+{
+    int64_t sec = (int64_t)from_le64(time->sec);
+    uint32_t nsec = from_le32(time->nsec);
+    if (report->form == REPORT_JSON) {
+        json_key(report, name);
+        yajl_gen_map_open(report->json);
+        report_signed(report, "sec", sec);
+        report_number(report, "nsec", nsec);
+        yajl_gen_map_close(report->json);
+        return;
+    }
+    char text[40];
+    snprintf(text, sizeof text, "%" PRId64 ".%09u", sec, nsec);
+    report_word(report, name, text);
+}
+
+void report_flags(struct report *report, const char *name, uint64_t flags,
+                  const char *(*name_of)(unsigned bit))
+{
+    char text[512] = "";
+    size_t length = 0;
+    uint64_t nameless = 0;
+    for (unsigned bit = 0; bit < 64; bit++) {
+        const char *word = flags >> bit & 1 ? name_of(bit) : NULL;
+        if (word && length < sizeof text - 64)
+            length += (size_t)snprintf(text + length, 32, "%s%s", length ? "|" : "", word);
+        else
+            nameless |= flags & 1ULL << bit;
+    }
+    if (nameless)
+        length += (size_t)snprintf(text + length, 32, "%s0x%" PRIx64, length ? "|" : "", nameless);
+    if (!length)
+        memcpy(text, "0", 2);
+    if (report->form == REPORT_JSON) {
+        report_number(report, name, flags);
+        json_key_with(report, name, "_names");
+        json_key(report, text);
+        return;
+    }
+    report_word(report, name, text);
+}
+
+void report_named(struct report *report, const char *name, uint64_t value, const char *value_name)
+{
+    if (report->form == REPORT_JSON || !value_name)
+        report_number(report, name, value);
+    if (!value_name)
+        return;
+    if (report->form == REPORT_JSON) {
+        json_key_with(report, name, "_name");
+        json_key(report, value_name);
+        return;
+    }
+    report_word(report, name, value_name);
+}
+
+void report_line(struct report *report, const char *format, ...)
+{
+    if (report->form == REPORT_JSON)
+        return;
+    end_line(report);
+    put_spaces(report, report->indent);
+    va_list arguments;
+    va_start(arguments, format);
+    vfprintf(report->file, format, arguments);
+    va_end(arguments);
+    putc_unlocked('\n', report->file);
+}

@@ -1,0 +1,142 @@
+/* coppice: finds the command in the generated table, parses its line, runs it, and prints the one
+ * error line. This is the only place that ends the process. */
+#include "command.h"
+#include "fail.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define VERSION "coppice 0.1"
+
+enum { OPTION_TABLE = 48, KEY_FIRST = 1000 };
+
+/* The options that a command takes: its own and the global ones, each with a key of its own. */
+static void gather_options(const struct command *command, struct argp_option *table)
+{
+    int count = 0;
+    for (const struct argp_option *own = command->options; own && own->name; own++)
+        table[count++] = *own;
+    for (int i = 0; global_options[i]; i++)
+        for (const struct argp_option *global = global_options[i]; global->name; global++)
+            table[count++] = *global;
+    for (int i = 0; i < count; i++)
+        if (!table[i].key)
+            table[i].key = KEY_FIRST + i;
+    table[count] = (struct argp_option){0};
+}
+
+struct parse {
+    const struct argp_option *table;
+    struct invocation *invocation;
+};
+
+static error_t parse_word(int key, char *value, struct argp_state *state)
+{
+    struct parse *parse = state->input;
+    struct invocation *invocation = parse->invocation;
+    const struct command *command = invocation->command;
+    if (key == ARGP_KEY_ARGS) {
+        int words = state->argc - state->next;
+        if (words < 1 + command->min_args)
+            argp_error(state, "something is missing");
+        if (words > 1 + command->max_args)
+            argp_error(state, "too many words: '%s'",
+                       state->argv[state->next + 1 + command->max_args]);
+        invocation->image = state->argv[state->next];
+        invocation->args = state->argv + state->next + 1;
+        invocation->nargs = words - 1;
+        return 0;
+    }
+    if (key == ARGP_KEY_NO_ARGS)
+        argp_error(state, "no image is named");
+    for (const struct argp_option *option = parse->table; option->name; option++) {
+        if (option->key != key)
+            continue;
+        if (invocation->noptions == INVOCATION_OPTIONS)
+            argp_error(state, "too many options");
+        invocation->options[invocation->noptions].name = option->name;
+        invocation->options[invocation->noptions++].value = value ? value : "";
+        return 0;
+    }
+    return ARGP_ERR_UNKNOWN;
+}
+
+static void print_usage(FILE *file)
+{
+    fprintf(file, "Usage: coppice COMMAND [OPTIONS] IMAGE [ARGUMENTS]\n\n"
+                  "Coppice reads Btrfs images in ordinary files, without root, mount or driver.\n\n"
+                  "Commands:\n");
+    for (int i = 0; commands[i]; i++)
+        fprintf(file, "  %-8s %.*s\n", commands[i]->name,
+                (int)strcspn(commands[i]->doc, "\v"), commands[i]->doc);
+    fprintf(file, "\n'coppice COMMAND --help' tells more of each.\n");
+}
+
+static const struct command *find_command(const char *name)
+{
+    for (int i = 0; commands[i]; i++)
+        if (strcmp(commands[i]->name, name) == 0)
+            return commands[i];
+    return NULL;
+}
+
+static void print_notes(const struct invocation *invocation)
+{
+    const struct notes *notes = invocation->notes;
+    for (unsigned i = 0; i < notes->count && i < NOTES_KEPT; i++)
+        fprintf(stderr, "coppice: %s: warning: %s\n", invocation->image, notes->text[i]);
+    if (notes->count > NOTES_KEPT)
+        fprintf(stderr, "coppice: %s: warning: and %u more of the kind\n", invocation->image,
+                notes->count - NOTES_KEPT);
+}
+
+/* Runs a command whose line has been parsed; the exit status. A result that could not be written is
+ * no result. */
+static int run(struct invocation *invocation)
+{
+    int result = invocation->command->run(invocation);
+    if (fflush(stdout) != 0 || ferror(stdout)) {
+        fprintf(stderr, "coppice: cannot write the result: %s\n", strerror(errno));
+        return EXIT_FAILURE;
+    }
+    print_notes(invocation);
+    if (result == 0)
+        return EXIT_SUCCESS;
+    fprintf(stderr, "coppice: %s: %s\n", invocation->image, fail_message());
+    if (result == EXIT_USAGE)
+        fprintf(stderr, "Try 'coppice %s --help'.\n", invocation->command->name);
+    return result == EXIT_USAGE ? EXIT_USAGE : EXIT_FAILURE;
+}
+
+int main(int argc, char **argv)
+{
+    const char *first = argc > 1 ? argv[1] : "";
+    if (strcmp(first, "--help") == 0 || strcmp(first, "help") == 0) {
+        print_usage(stdout);
+        return EXIT_SUCCESS;
+    }
+    if (strcmp(first, "--version") == 0) {
+        puts(VERSION);
+        return EXIT_SUCCESS;
+    }
+    const struct command *command = find_command(first);
+    if (!command) {
+        if (*first)
+            fprintf(stderr, "coppice: there is no command '%s'\n", first);
+        print_usage(stderr);
+        return EXIT_USAGE;
+    }
+
+    struct argp_option table[OPTION_TABLE];
+    gather_options(command, table);
+    struct notes notes = {0};
+    struct invocation invocation = {.command = command, .out = stdout, .notes = &notes};
+    struct parse parse = {table, &invocation};
+    struct argp argp = {table, parse_word, command->args, command->doc, NULL, NULL, NULL};
+    char name[64];
+    snprintf(name, sizeof name, "coppice %s", command->name);
+    argv[1] = name;
+    argp_err_exit_status = EXIT_USAGE;
+    argp_parse(&argp, argc - 1, argv + 1, 0, NULL, &parse);
+    return run(&invocation);
+}
