@@ -15,7 +15,7 @@ SANITIZE =
 FUZZ_SECONDS = 60
 
 BUILD := build$(if $(SANITIZE),/sanitize)$(if $(MINE),/mine)
-ROOMS := $(notdir $(wildcard src/[0-9][0-9]-*))
+ROOMS := $(sort $(notdir $(wildcard src/[0-9][0-9]-*)))
 NUMBERS := $(foreach room,$(ROOMS),$(firstword $(subst -, ,$(room))))
 LAST := $(lastword $(NUMBERS))
 
@@ -55,8 +55,10 @@ help:
 # --- rooms and chapters ---------------------------------------------------------------------------
 
 number_of = $(firstword $(subst -, ,$1))
-rooms_to = $(foreach room,$(ROOMS),$(if $(filter $(call number_of,$(room)),$(call numbers_to,$1)),$(room)))
-numbers_to = $(shell printf '%s\n' $(NUMBERS) | awk '$$0 <= "$1"')
+# ROOMS_TO_NN: the rooms 00..NN.
+so_far :=
+$(foreach room,$(ROOMS),$(eval so_far += $(room))$(eval ROOMS_TO_$(call number_of,$(room)) := $(so_far)))
+rooms_to = $(ROOMS_TO_$1)
 includes_to = $(foreach room,$(call rooms_to,$1),-Isrc/$(room))
 test_includes_to = -Itests $(foreach room,$(call rooms_to,$1),-Itests/$(room)) $(call includes_to,$1)
 # Of files with the same name the last one stays.
@@ -83,8 +85,11 @@ SOURCES_$1 := $(call last_of_name,$(foreach room,$(call rooms_to,$1),$(sort $(wi
 OBJECTS_$1 = $$(patsubst src/%.c,$(BUILD)/obj/%.o,$$(filter src/%,$$(SOURCES_$1))) \
   $$(patsubst %.c,$(BUILD)/$1/mine/%.o,$$(notdir $$(filter-out src/%,$$(SOURCES_$1))))
 TESTS_$1 := $(foreach room,$(call rooms_to,$1),$(sort $(filter-out $(wildcard tests/$(room)/bench_*.c tests/$(room)/fuzz_*.c),$(wildcard tests/$(room)/*.c))))
+SUPPORT_$1 = $$(patsubst tests/%.c,$(BUILD)/tests/%.o,$$(filter-out $$(foreach room,$(ROOMS),tests/$$(room)/test_%.c),$$(TESTS_$1)))
+INCLUDES_$1 := $(call test_includes_to,$1)
 
-$(BUILD)/$1/mine/%.o: $(MINE)/%.c Makefile
+# Built anew each time: MINE may name another folder than it did.
+$(BUILD)/$1/mine/%.o: $(MINE)/%.c Makefile FORCE
 	@mkdir -p $$(@D)
 	@echo '  CC   ' $$<
 	@$$(COMPILE) $(call includes_to,$1) -c -o $$@ $$<
@@ -104,7 +109,7 @@ $(BUILD)/$1/tests: $(BUILD)/obj/runner.o $(BUILD)/$1/suites.o $(BUILD)/$1/tables
   $$(patsubst tests/%.c,$(BUILD)/tests/%.o,$$(TESTS_$1)) $$(OBJECTS_$1)
 	@echo '  LINK ' $$@
 	@$$(CC) $$(CFLAGS) $$(SANITIZER) $$(LDFLAGS) -o $$@ $$^ $$(CHECK_LIBS) $$(LIBS)
--include $$(OBJECTS_$1:.o=.d) $$(patsubst tests/%.c,$(BUILD)/tests/%.d,$$(TESTS_$1))
+-include $$(patsubst %.o,%.d,$$(filter-out $(BUILD)/$1/mine/%,$$(OBJECTS_$1))) $$(patsubst tests/%.c,$(BUILD)/tests/%.d,$$(TESTS_$1))
 endef
 $(foreach number,$(NUMBERS),$(eval $(call CHAPTER_RULES,$(number))))
 
@@ -157,10 +162,11 @@ figures: $(BUILD)/coppice
 
 # --- the book ----------------------------------------------------------------------------------------
 
-sync:
+sync: $(BUILD)/coppice
 	sh tests/book/excerpts.sh fill
+	sh tests/book/transcripts.sh fill $(BUILD)/coppice $$(sh tests/book/chapters.sh)
 check-book: $(BUILD)/coppice
-	sh tests/book/check-book.sh
+	sh tests/book/check-book.sh . $(BUILD)/coppice
 book: figures
 	sh tests/book/make-book.sh build/book
 exercise-%: FORCE
@@ -189,4 +195,7 @@ install: $(BUILD)/coppice
 	install -D -m 755 $(BUILD)/coppice $(DESTDIR)$(PREFIX)/bin/coppice
 clean:
 	rm -rf build
+# For scripts: prints a variable as an assignment for sh.
+print-%: FORCE
+	@printf "%s='%s'\n" $* '$($*)'
 FORCE:

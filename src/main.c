@@ -122,8 +122,9 @@ int main(int argc, char **argv)
     const struct command *command = find_command(first);
     if (!command) {
         if (*first)
-            fprintf(stderr, "coppice: there is no command '%s'\n", first);
-        print_usage(stderr);
+            fprintf(stderr, "coppice: there is no command '%s'; 'coppice --help' lists them\n", first);
+        else
+            print_usage(stderr);
         return EXIT_USAGE;
     }
 

@@ -287,6 +287,11 @@ void report_hex(struct report *report, const char *name, const void *bytes, size
 
 void report_uuid(struct report *report, const char *name, const uint8_t uuid[UUID_SIZE])
 {
+    static const uint8_t none[UUID_SIZE];
+    if (report->form != REPORT_JSON && memcmp(uuid, none, UUID_SIZE) == 0) {
+        report_word(report, name, "-");
+        return;
+    }
     char text[37];
     size_t at = 0;
     for (int i = 0; i < UUID_SIZE; i++) {

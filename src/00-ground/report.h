@@ -62,6 +62,8 @@ void report_name(struct report *report, const char *name, const void *bytes, siz
 
 /* Bytes as hexadecimal digits. */
 void report_hex(struct report *report, const char *name, const void *bytes, size_t length);
+
+/* Text: "-" for a uuid of zeros. */
 void report_uuid(struct report *report, const char *name, const uint8_t uuid[UUID_SIZE]);
 
 /* Text: octal with a leading 0. JSON: the number. */

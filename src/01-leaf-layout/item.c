@@ -1,0 +1,638 @@
+#include "item.h"
+
+#include "checksum.h"
+#include "fail.h"
+#include "record.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+/* A walk over the data of one item. */
+struct walk {
+    const struct block *leaf;
+    uint32_t slot;
+    struct key key;
+    const struct item_context *context;
+    const unsigned char *next; /* what has not been taken yet */
+    uint32_t left;
+    struct report *report; /* NULL in a check */
+};
+
+/* --- taking structures from the data ------------------------------------------------------------- */
+
+/* What is wrong with the item, behind where it is. */
+__attribute__((format(printf, 2, 3))) static int bad_item(const struct walk *walk,
+                                                          const char *format, ...)
+{
+    char text[256], key[KEY_TEXT_SIZE];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    return fail(EUCLEAN, "leaf %" PRIu64 " slot %u: item %s: %s (L6)", walk->leaf->bytenr,
+                walk->slot, key_format(&walk->key, key), text);
+}
+
+/* The next `size` bytes; NULL, with the failure recorded, when there are not so many. */
+static const void *take(struct walk *walk, const char *what, uint32_t size)
+{
+    if (size > walk->left) {
+        bad_item(walk, "%s of %u bytes, %u left of the item", what, size, walk->left);
+        return NULL;
+    }
+    const void *bytes = walk->next;
+    walk->next += size;
+    walk->left -= size;
+    return bytes;
+}
+
+static const void *take_record(struct walk *walk, const struct record *record)
+{
+    return take(walk, record->what, record->size);
+}
+
+/* Takes a structure and reports it as a record of its own, which stays open for what follows. */
+static const void *open_record(struct walk *walk, const struct record *record)
+{
+    const void *bytes = take_record(walk, record);
+    if (bytes && walk->report) {
+        report_begin(walk->report, record->what);
+        record_fields(record, bytes, walk->report);
+    }
+    return bytes;
+}
+
+static void close_record(struct walk *walk)
+{
+    if (walk->report)
+        report_end(walk->report);
+}
+
+/* --- items that are one structure ---------------------------------------------------------------- */
+
+static int walk_record(struct walk *walk, const struct record *record)
+{
+    if (!open_record(walk, record))
+        return -EUCLEAN;
+    close_record(walk);
+    return 0;
+}
+
+static int walk_root(struct walk *walk)
+{
+    const struct root_item *root = (const struct root_item *)walk->next;
+    if (walk->left != sizeof *root && walk->left != ROOT_ITEM_OLD_SIZE)
+        return bad_item(walk, "%u bytes, not %zu or %zu", walk->left, sizeof *root,
+                        ROOT_ITEM_OLD_SIZE);
+    if (root->level >= MAX_LEVEL || root->drop_level >= MAX_LEVEL)
+        return bad_item(walk, "level %u, drop_level %u", root->level, root->drop_level);
+    if (walk->report) {
+        bool old = walk->left == ROOT_ITEM_OLD_SIZE;
+        report_begin(walk->report, "root");
+        record_fields(old ? &old_root_record : &root_record, root, walk->report);
+        report_end(walk->report);
+    }
+    take(walk, "root", walk->left);
+    return 0;
+}
+
+static int walk_block_group(struct walk *walk)
+{
+    const struct block_group_item *group = open_record(walk, &block_group_record);
+    if (!group)
+        return -EUCLEAN;
+    close_record(walk);
+    if (from_le64(group->used) > walk->key.offset)
+        return bad_item(walk, "%" PRIu64 " bytes used, more than its length",
+                        from_le64(group->used));
+    return 0;
+}
+
+static int walk_chunk(struct walk *walk)
+{
+    const struct chunk_item *chunk = open_record(walk, &chunk_record);
+    if (!chunk)
+        return -EUCLEAN;
+    unsigned stripes = from_le16(chunk->num_stripes);
+    if (stripes == 0 || walk->left != stripes * sizeof(struct stripe))
+        return bad_item(walk, "%u stripes in %u bytes", stripes, walk->left);
+    if (walk->report)
+        report_list_begin(walk->report, "stripes");
+    while (walk->left)
+        walk_record(walk, &stripe_record);
+    if (walk->report)
+        report_list_end(walk->report);
+    close_record(walk);
+    return 0;
+}
+
+/* An item that says all with its key. */
+static int walk_nothing(struct walk *walk)
+{
+    (void)walk;
+    return 0;
+}
+
+/* --- names --------------------------------------------------------------------------------------- */
+
+/* A name, or the value of an xattr. */
+static int walk_name(struct walk *walk, const char *field, uint16_t length, uint16_t longest)
+{
+    if (length > longest)
+        return bad_item(walk, "a %s of %u bytes", field, length);
+    const void *bytes = take(walk, field, length);
+    if (!bytes)
+        return -EUCLEAN;
+    if (walk->report)
+        report_name(walk->report, field, bytes, length);
+    return 0;
+}
+
+static int walk_inode_refs(struct walk *walk)
+{
+    do {
+        const struct inode_ref *ref = open_record(walk, &inode_ref_record);
+        int result = ref ? walk_name(walk, "name", from_le16(ref->name_len), NAME_MAX_LENGTH)
+                         : -EUCLEAN;
+        if (result < 0)
+            return result;
+        close_record(walk);
+    } while (walk->left);
+    return 0;
+}
+
+static int walk_inode_extrefs(struct walk *walk)
+{
+    do {
+        const struct inode_extref *ref = open_record(walk, &inode_extref_record);
+        int result = ref ? walk_name(walk, "name", from_le16(ref->name_len), NAME_MAX_LENGTH)
+                         : -EUCLEAN;
+        if (result < 0)
+            return result;
+        close_record(walk);
+    } while (walk->left);
+    return 0;
+}
+
+static int walk_root_ref(struct walk *walk)
+{
+    const struct root_ref *ref = open_record(walk, &root_ref_record);
+    int result =
+        ref ? walk_name(walk, "name", from_le16(ref->name_len), NAME_MAX_LENGTH) : -EUCLEAN;
+    if (result < 0)
+        return result;
+    close_record(walk);
+    return 0;
+}
+
+/* Names whose hashes are equal share an item, one entry behind the other. Xattrs look the same. */
+static int walk_dir_entries(struct walk *walk)
+{
+    do {
+        const struct dir_item *entry = open_record(walk, &dir_entry_record);
+        if (!entry)
+            return -EUCLEAN;
+        uint16_t data_length = from_le16(entry->data_len);
+        bool is_xattr = walk->key.type == XATTR_ITEM_KEY;
+        if (is_xattr != (entry->type == FT_XATTR) || (!is_xattr && data_length))
+            return bad_item(walk, "an entry of type %u with %u bytes of data", entry->type,
+                            data_length);
+        int result = walk_name(walk, "name", from_le16(entry->name_len), NAME_MAX_LENGTH);
+        if (result == 0 && is_xattr)
+            result = walk_name(walk, "data", data_length, UINT16_MAX);
+        if (result < 0)
+            return result;
+        close_record(walk);
+    } while (walk->left);
+    return 0;
+}
+
+/* --- file extents, checksums --------------------------------------------------------------------- */
+
+static int walk_inline_extent(struct walk *walk, const struct file_extent_item *extent)
+{
+    uint64_t ram_bytes = from_le64(extent->ram_bytes);
+    uint32_t data = walk->left - (uint32_t)FILE_EXTENT_INLINE_HEADER;
+    if (walk->key.offset != 0)
+        return bad_item(walk, "an inline extent that is not at offset 0");
+    if (extent->compression == COMPRESS_NONE && ram_bytes != data)
+        return bad_item(walk, "an inline extent of %" PRIu64 " bytes holds %u", ram_bytes, data);
+    if (walk->report) {
+        report_begin(walk->report, inline_extent_record.what);
+        record_fields(&inline_extent_record, extent, walk->report);
+        report_number(walk->report, "data_size", data);
+        report_end(walk->report);
+    }
+    take(walk, "inline extent", walk->left);
+    return 0;
+}
+
+static bool sum_wraps(uint64_t a, uint64_t b)
+{
+    return a > UINT64_MAX - b;
+}
+
+static int walk_file_extent(struct walk *walk)
+{
+    const struct file_extent_item *extent = (const struct file_extent_item *)walk->next;
+    if (walk->left < FILE_EXTENT_INLINE_HEADER)
+        return bad_item(walk, "a file extent of %u bytes", walk->left);
+    if (extent->type > FILE_EXTENT_PREALLOC || extent->compression > COMPRESS_ZSTD)
+        return bad_item(walk, "extent type %u, compression %u", extent->type,
+                        extent->compression);
+    if (extent->type == FILE_EXTENT_INLINE)
+        return walk_inline_extent(walk, extent);
+
+    if (!open_record(walk, &extent_data_record))
+        return -EUCLEAN;
+    close_record(walk);
+    uint64_t num_bytes = from_le64(extent->num_bytes), offset = from_le64(extent->offset);
+    uint64_t bytenr = from_le64(extent->disk_bytenr);
+    if (sum_wraps(walk->key.offset, num_bytes) || sum_wraps(offset, num_bytes) ||
+        sum_wraps(bytenr, from_le64(extent->disk_num_bytes)))
+        return bad_item(walk, "offset %" PRIu64 " and num_bytes %" PRIu64 " pass 2^64", offset,
+                        num_bytes);
+    return 0;
+}
+
+/* One checksum for each sector from the key's offset on. */
+static int walk_csums(struct walk *walk)
+{
+    uint32_t csum_size = walk->context->csum_size, sectorsize = walk->context->sectorsize;
+    if (walk->left == 0 || walk->left % csum_size)
+        return bad_item(walk, "%u bytes are no number of checksums of %u", walk->left, csum_size);
+    uint64_t length = (uint64_t)(walk->left / csum_size) * sectorsize;
+    if (walk->key.offset % sectorsize || sum_wraps(walk->key.offset, length))
+        return bad_item(walk, "checksums of %" PRIu64 " bytes", length);
+    if (walk->report) {
+        report_begin(walk->report, "csums");
+        report_number(walk->report, "start", walk->key.offset);
+        report_number(walk->report, "end", walk->key.offset + length);
+        report_number(walk->report, "length", length);
+        report_end(walk->report);
+    }
+    take(walk, "csums", walk->left);
+    return 0;
+}
+
+/* --- extents and their back references ----------------------------------------------------------- */
+
+/* The inline reference of a type that has only an offset: a root, or the address of a parent. */
+static void report_plain_ref(struct walk *walk, const char *what, const char *field,
+                             uint64_t offset)
+{
+    if (!walk->report)
+        return;
+    report_begin(walk->report, what);
+    report_number(walk->report, field, offset);
+    report_end(walk->report);
+}
+
+/* An EXTENT_DATA_REF begins where the offset of the others stands. *count is how many references it
+ * stands for. */
+static int walk_data_ref(struct walk *walk, uint64_t *count)
+{
+    const struct extent_data_ref *ref = open_record(walk, &extent_data_ref_record);
+    if (!ref)
+        return -EUCLEAN;
+    close_record(walk);
+    *count = from_le32(ref->count);
+    return 0;
+}
+
+static int walk_shared_data_ref(struct walk *walk, uint64_t parent, uint64_t *count)
+{
+    const struct shared_data_ref *ref = take_record(walk, &shared_data_ref_record);
+    if (!ref)
+        return -EUCLEAN;
+    *count = from_le32(ref->count);
+    if (walk->report) {
+        report_begin(walk->report, "shared_data_ref");
+        report_number(walk->report, "parent", parent);
+        report_number(walk->report, "count", *count);
+        report_end(walk->report);
+    }
+    return 0;
+}
+
+/* One inline reference; blocks have other types of them than data. */
+static int walk_inline_ref(struct walk *walk, bool is_data, uint64_t *count)
+{
+    const uint8_t *type = take(walk, "inline reference", sizeof *type);
+    if (!type)
+        return -EUCLEAN;
+    if (*type == EXTENT_DATA_REF_KEY && is_data)
+        return walk_data_ref(walk, count);
+
+    const le64 *offset = take(walk, "inline reference", sizeof *offset);
+    if (!offset)
+        return -EUCLEAN;
+    if (*type == SHARED_DATA_REF_KEY && is_data)
+        return walk_shared_data_ref(walk, from_le64(*offset), count);
+    *count = 1;
+    if (*type == TREE_BLOCK_REF_KEY && !is_data)
+        report_plain_ref(walk, "tree_block_ref", "root", from_le64(*offset));
+    else if (*type == SHARED_BLOCK_REF_KEY && !is_data)
+        report_plain_ref(walk, "shared_block_ref", "parent", from_le64(*offset));
+    else if (*type == EXTENT_OWNER_REF_KEY && is_data) {
+        report_plain_ref(walk, "extent_owner_ref", "root", from_le64(*offset));
+        *count = 0;
+        return 0;
+    } else
+        return bad_item(walk, "inline reference of type %u", *type);
+    return 0;
+}
+
+/* The inline references: each counts for one reference at least (an owner for none, but it says so),
+ * all together for no more than the extent has. */
+static int walk_inline_refs(struct walk *walk, bool is_data, uint64_t refs)
+{
+    uint64_t sum = 0;
+    while (walk->left) {
+        bool owner = *walk->next == EXTENT_OWNER_REF_KEY;
+        uint64_t count;
+        int result = walk_inline_ref(walk, is_data, &count);
+        if (result < 0)
+            return result;
+        if (!owner && count == 0)
+            return bad_item(walk, "an inline reference that counts 0");
+        sum += count;
+    }
+    if (sum > refs)
+        return bad_item(walk, "%" PRIu64 " references, %" PRIu64 " of them inline", refs, sum);
+    return 0;
+}
+
+static int walk_extent(struct walk *walk)
+{
+    const struct extent_item *extent = open_record(walk, &extent_record);
+    if (!extent)
+        return -EUCLEAN;
+    uint64_t flags = from_le64(extent->flags), refs = from_le64(extent->refs);
+    bool is_data = flags & EXTENT_FLAG_DATA, is_block = flags & EXTENT_FLAG_TREE_BLOCK;
+    if (is_data == is_block || (is_data && walk->key.type == METADATA_ITEM_KEY))
+        return bad_item(walk, "extent flags 0x%" PRIx64, flags);
+    if (refs == 0)
+        return bad_item(walk, "an extent with 0 references");
+    if (sum_wraps(walk->key.objectid, walk->key.offset))
+        return bad_item(walk, "an extent that passes 2^64");
+
+    if (walk->report)
+        report_list_begin(walk->report, "refs");
+    int result = 0;
+    if (is_block && walk->key.type == EXTENT_ITEM_KEY)
+        result = walk_record(walk, &tree_block_record);
+    if (result == 0)
+        result = walk_inline_refs(walk, is_data, refs);
+    if (result < 0)
+        return result;
+    if (walk->report)
+        report_list_end(walk->report);
+    close_record(walk);
+    return 0;
+}
+
+/* --- the rest ------------------------------------------------------------------------------------- */
+
+/* Free space as a bitmap, one bit for each sector, set where it is free. */
+static int walk_bitmap(struct walk *walk)
+{
+    uint64_t bits = walk->key.offset / walk->context->sectorsize, free = 0;
+    if ((bits + 7) / 8 != walk->left)
+        return bad_item(walk, "a bitmap of %u bytes for %" PRIu64 " sectors", walk->left, bits);
+    for (uint32_t i = 0; i < walk->left; i++)
+        free += (uint64_t)__builtin_popcount(walk->next[i]);
+    if (walk->report) {
+        report_begin(walk->report, "free_space_bitmap");
+        report_number(walk->report, "sectors", bits);
+        report_number(walk->report, "free_sectors", free);
+        report_end(walk->report);
+    }
+    take(walk, "bitmap", walk->left);
+    return 0;
+}
+
+/* An array of numbers, each a record of its own. */
+static int walk_numbers(struct walk *walk, const char *what, const char *const *names,
+                        size_t nnames)
+{
+    if (walk->left % sizeof(le64))
+        return bad_item(walk, "%u bytes are no array of 64-bit numbers", walk->left);
+    if (walk->report)
+        report_begin(walk->report, what);
+    for (size_t i = 0; walk->left; i++) {
+        const le64 *number = take(walk, what, sizeof *number);
+        if (walk->report)
+            report_number(walk->report, i < nnames ? names[i] : "value", from_le64(*number));
+    }
+    close_record(walk);
+    return 0;
+}
+
+static int walk_uuid(struct walk *walk)
+{
+    if (walk->left == 0 || walk->left % sizeof(le64))
+        return bad_item(walk, "%u bytes are no list of subvolumes", walk->left);
+    while (walk->left) {
+        const le64 *id = take(walk, "uuid", sizeof *id);
+        report_plain_ref(walk, "uuid", "subvol_id", from_le64(*id));
+    }
+    return 0;
+}
+
+static int walk_persistent(struct walk *walk)
+{
+    static const char *const dev_stats[] = {"write_errs", "read_errs", "flush_errs",
+                                            "corruption_errs", "generation"};
+    bool stats = walk->key.objectid == DEV_STATS_OBJECTID;
+    return walk_numbers(walk, stats ? "dev_stats" : "persistent", dev_stats, stats ? 5 : 0);
+}
+
+static int walk_qgroup_status(struct walk *walk)
+{
+    if (walk->left != sizeof(struct qgroup_status_item) &&
+        walk->left != offsetof(struct qgroup_status_item, enable_gen))
+        return bad_item(walk, "%u bytes", walk->left);
+    if (walk->report) {
+        report_begin(walk->report, qgroup_status_record.what);
+        record_fields(&qgroup_status_record, walk->next, walk->report);
+        report_end(walk->report);
+    }
+    take(walk, "qgroup status", walk->left);
+    return 0;
+}
+
+/* What has no structure that is known here. */
+static int walk_bytes(struct walk *walk)
+{
+    if (walk->report) {
+        report_begin(walk->report, "bytes");
+        report_hex(walk->report, "hex", walk->next, walk->left);
+        report_end(walk->report);
+    }
+    take(walk, "bytes", walk->left);
+    return 0;
+}
+
+/* --- by type --------------------------------------------------------------------------------------- */
+
+/* Files and directories. */
+static int walk_file_item(struct walk *walk)
+{
+    switch (walk->key.type) {
+    case INODE_ITEM_KEY:
+        return walk_record(walk, &inode_record);
+    case INODE_REF_KEY:
+        return walk_inode_refs(walk);
+    case INODE_EXTREF_KEY:
+        return walk_inode_extrefs(walk);
+    case XATTR_ITEM_KEY:
+    case DIR_ITEM_KEY:
+    case DIR_INDEX_KEY:
+        return walk_dir_entries(walk);
+    case ORPHAN_ITEM_KEY:
+        return walk_nothing(walk);
+    case DIR_LOG_ITEM_KEY:
+    case DIR_LOG_INDEX_KEY:
+        return walk_record(walk, &dir_log_record);
+    case EXTENT_DATA_KEY:
+        return walk_file_extent(walk);
+    case EXTENT_CSUM_KEY:
+        return walk_csums(walk);
+    case VERITY_DESC_ITEM_KEY:
+        return walk->key.offset == 0 ? walk_record(walk, &verity_record) : walk_bytes(walk);
+    default:
+        return walk_bytes(walk);
+    }
+}
+
+/* Roots, extents, space and devices. */
+static int walk_volume_item(struct walk *walk)
+{
+    switch (walk->key.type) {
+    case ROOT_ITEM_KEY:
+        return walk_root(walk);
+    case ROOT_BACKREF_KEY:
+    case ROOT_REF_KEY:
+        return walk_root_ref(walk);
+    case EXTENT_ITEM_KEY:
+    case METADATA_ITEM_KEY:
+        return walk_extent(walk);
+    case EXTENT_DATA_REF_KEY:
+        return walk_record(walk, &extent_data_ref_record);
+    case SHARED_DATA_REF_KEY:
+        return walk_record(walk, &shared_data_ref_record);
+    case BLOCK_GROUP_ITEM_KEY:
+        return walk_block_group(walk);
+    case FREE_SPACE_INFO_KEY:
+        return walk_record(walk, &free_space_info_record);
+    case FREE_SPACE_BITMAP_KEY:
+        return walk_bitmap(walk);
+    case TREE_BLOCK_REF_KEY:
+    case SHARED_BLOCK_REF_KEY:
+    case FREE_SPACE_EXTENT_KEY:
+        return walk_nothing(walk);
+    case DEV_EXTENT_KEY:
+        return walk_record(walk, &dev_extent_record);
+    case DEV_ITEM_KEY:
+        return walk_record(walk, &dev_record);
+    case CHUNK_ITEM_KEY:
+        return walk_chunk(walk);
+    default:
+        return walk_file_item(walk);
+    }
+}
+
+/* What is kept about the state of the volume, and quota. */
+static int walk_item(struct walk *walk)
+{
+    switch (walk->key.type) {
+    case 0:
+        return walk->key.objectid == FREE_SPACE_OBJECTID
+                   ? walk_record(walk, &free_space_header_record)
+                   : walk_bytes(walk);
+    case QGROUP_STATUS_KEY:
+        return walk_qgroup_status(walk);
+    case QGROUP_INFO_KEY:
+        return walk_record(walk, &qgroup_info_record);
+    case QGROUP_LIMIT_KEY:
+        return walk_record(walk, &qgroup_limit_record);
+    case QGROUP_RELATION_KEY:
+        return walk_nothing(walk);
+    case TEMPORARY_ITEM_KEY:
+        return walk->key.objectid == BALANCE_OBJECTID ? walk_record(walk, &balance_record)
+                                                      : walk_bytes(walk);
+    case PERSISTENT_ITEM_KEY:
+        return walk_persistent(walk);
+    case DEV_REPLACE_KEY:
+        return walk_record(walk, &dev_replace_record);
+    case UUID_KEY_SUBVOL:
+    case UUID_KEY_RECEIVED_SUBVOL:
+        return walk_uuid(walk);
+    default:
+        return walk_volume_item(walk);
+    }
+}
+
+/* A walk takes all of the item, or the item is too long. */
+static int walk_whole(struct walk *walk)
+{
+    int result = walk_item(walk);
+    if (result == 0 && walk->left)
+        return bad_item(walk, "%u bytes too many", walk->left);
+    return result;
+}
+
+static struct walk begin_walk(const struct block *leaf, uint32_t slot,
+                              const struct item_context *context, struct report *report)
+{
+    return (struct walk){
+        .leaf = leaf,
+        .slot = slot,
+        .key = leaf_key(leaf, slot),
+        .context = context,
+        .next = item_data(leaf, slot),
+        .left = item_size(leaf, slot),
+        .report = report,
+    };
+}
+
+struct item_context item_context_of(const struct superblock *super)
+{
+    return (struct item_context){
+        .sectorsize = from_le32(super->sectorsize),
+        .csum_size = (uint32_t)csum_size(from_le16(super->csum_type)),
+    };
+}
+
+int item_check(const struct block *leaf, uint32_t slot, const struct item_context *context)
+{
+    struct walk walk = begin_walk(leaf, slot, context, NULL);
+    return walk_whole(&walk);
+}
+
+void item_report(const struct block *leaf, uint32_t slot, const struct item_context *context,
+                 const char *tree, struct report *report)
+{
+    struct walk walk = begin_walk(leaf, slot, context, report);
+    char key[KEY_TEXT_SIZE];
+    report_begin(report, "item");
+    if (tree) {
+        report_word(report, "tree", tree);
+        report_number(report, "bytenr", leaf->bytenr);
+        report_number(report, "level", 0);
+    }
+    report_number(report, "slot", slot);
+    report_word(report, "key", key_format(&walk.key, key));
+    if (report->form == REPORT_JSON) {
+        report_number(report, "objectid", walk.key.objectid);
+        report_number(report, "type", walk.key.type);
+        report_number(report, "offset", walk.key.offset);
+    }
+    report_number(report, "data_offset", item_offset(leaf, slot));
+    report_number(report, "size", walk.left);
+    report_list_begin(report, "contents");
+    walk_whole(&walk);
+    report_list_end(report);
+    report_end(report);
+}

@@ -1,0 +1,40 @@
+/* coppice leaf, with the chunk map: one read for each copy that has to be tried. */
+#include "fail.h"
+#include "leaf_report.h"
+#include "volume.h"
+
+static int leaf_run(struct invocation *invocation)
+{
+    uint64_t bytenr;
+    if (parse_number(invocation->args[0], &bytenr) < 0)
+        return wrong_usage("%s", fail_message());
+    struct device *device;
+    int result = invocation_open(invocation, false, &device);
+    if (result != 0)
+        return result;
+
+    struct volume volume;
+    result = volume_open(&volume, device, invocation->notes);
+    if (result == 0) {
+        struct block *block;
+        result = read_source_get_any(&volume.source, bytenr, &block);
+        if (result == 0) {
+            result = leaf_show(invocation, block, &volume.super);
+            volume.source.source.put(&volume.source.source, block);
+        }
+        volume_close(&volume);
+    }
+    device_close(device);
+    return result;
+}
+
+extern const struct command cmd_leaf;
+const struct command cmd_leaf = {
+    .name = "leaf",
+    .args = "IMAGE BYTENR",
+    .doc = "Show the leaf at a logical address, item by item.",
+    .min_args = 1,
+    .max_args = 1,
+    .options = leaf_options,
+    .run = leaf_run,
+};
