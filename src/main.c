@@ -67,8 +67,8 @@ static void print_usage(FILE *file)
                   "Coppice reads Btrfs images in ordinary files, without root, mount or driver.\n\n"
                   "Commands:\n");
     for (int i = 0; commands[i]; i++)
-        fprintf(file, "  %-8s %.*s\n", commands[i]->name,
-                (int)strcspn(commands[i]->doc, "\v"), commands[i]->doc);
+        fprintf(file, "  %-8s %.*s\n", commands[i]->name, (int)strcspn(commands[i]->doc, "\v"),
+                commands[i]->doc);
     fprintf(file, "\n'coppice COMMAND --help' tells more of each.\n");
 }
 
@@ -122,7 +122,8 @@ int main(int argc, char **argv)
     const struct command *command = find_command(first);
     if (!command) {
         if (*first)
-            fprintf(stderr, "coppice: there is no command '%s'; 'coppice --help' lists them\n", first);
+            fprintf(stderr, "coppice: there is no command '%s'; 'coppice --help' lists them\n",
+                    first);
         else
             print_usage(stderr);
         return EXIT_USAGE;

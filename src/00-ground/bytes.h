@@ -1,9 +1,9 @@
 /* Little-endian numbers as they lie on disk.
  *
- * A number on disk is an array of bytes of its own type, so that it has no alignment, the same layout
- * on every machine, and cannot be used as a number by mistake: the compiler takes no le32 for an
- * integer. It is read with from_leNN and made with to_leNN; structures are never swapped in place.
- * The compiler turns each of these functions into one load or store.
+ * A number on disk is an array of bytes of its own type, so that it has no alignment, the same
+ * layout on every machine, and cannot be used as a number by mistake: the compiler takes no le32
+ * for an integer. It is read with from_leNN and made with to_leNN; structures are never swapped in
+ * place. The compiler turns each of these functions into one load or store.
  */
 #ifndef BYTES_H
 #define BYTES_H
@@ -45,8 +45,8 @@ static inline le16 to_le16(uint16_t value)
 
 static inline le32 to_le32(uint32_t value)
 {
-    return (le32){{(uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16),
-                   (uint8_t)(value >> 24)}};
+    return (le32){
+        {(uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16), (uint8_t)(value >> 24)}};
 }
 
 static inline le64 to_le64(uint64_t value)

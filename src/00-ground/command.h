@@ -1,7 +1,7 @@
 /* A command of the tool: its name, its words and options, and the function that does it.
  *
- * A room that brings a command holds a file cmd_NAME.c with `const struct command cmd_NAME`; the build
- * gathers them into the table `commands`. Options that belong to every command are in files
+ * A room that brings a command holds a file cmd_NAME.c with `const struct command cmd_NAME`; the
+ * build gathers them into the table `commands`. Options that belong to every command are in files
  * options_NAME.c. main.c parses the line with argp and hands the command an invocation.
  */
 #ifndef COMMAND_H
@@ -25,7 +25,7 @@ struct invocation {
     int nargs;
     struct {
         const char *name;
-        const char *value; /* "" for an option that takes none */
+        const char *value;         /* "" for an option that takes none */
     } options[INVOCATION_OPTIONS]; /* as given, in order */
     int noptions;
     FILE *out;           /* where results go */
@@ -44,12 +44,18 @@ struct command {
     int (*run)(struct invocation *invocation);
 };
 
-extern const struct command *const commands[];            /* ends with NULL */
-extern const struct argp_option *const global_options[];  /* ends with NULL */
+extern const struct command *const commands[];           /* ends with NULL */
+extern const struct argp_option *const global_options[]; /* ends with NULL */
 
 /* Options that several commands share. */
-#define OPTION_JSON {"json", 0, NULL, 0, "Print JSON, one object a line", 0}
-#define OPTION_DOT  {"dot", 0, NULL, 0, "Print a drawing for Graphviz", 0}
+#define OPTION_JSON                                                                                \
+    {                                                                                              \
+        "json", 0, NULL, 0, "Print JSON, one object a line", 0                                     \
+    }
+#define OPTION_DOT                                                                                 \
+    {                                                                                              \
+        "dot", 0, NULL, 0, "Print a drawing for Graphviz", 0                                       \
+    }
 
 /* The last value given for an option, or NULL. */
 const char *invocation_option(const struct invocation *invocation, const char *name);

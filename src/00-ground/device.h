@@ -1,12 +1,13 @@
 /* A device: an array of bytes that can be read, written, flushed and measured.
  *
- * This is the lowest seam of the house. All that is above knows a device by these functions alone, so
- * the same code runs on a file, on memory, on a device that keeps a record of what it is asked, and on
- * one that fails when a test wants it to. Each kind embeds struct device as its first member.
+ * This is the lowest seam of the house. All that is above knows a device by these functions alone,
+ * so the same code runs on a file, on memory, on a device that keeps a record of what it is asked,
+ * and on one that fails when a test wants it to. Each kind embeds struct device as its first
+ * member.
  *
- * Rules: a read or write is whole or it failed; one that would pass the end of the device fails with
- * EIO and names offset and length. What was written is safe from a power cut only after a flush.
- * Every function returns 0 or the negative errno of fail().
+ * Rules: a read or write is whole or it failed; one that would pass the end of the device fails
+ * with EIO and names offset and length. What was written is safe from a power cut only after a
+ * flush. Every function returns 0 or the negative errno of fail().
  */
 #ifndef DEVICE_H
 #define DEVICE_H
@@ -29,7 +30,8 @@ int device_flush(struct device *device);
 int device_size(struct device *device, uint64_t *size);
 int device_resize(struct device *device, uint64_t size);
 
-/* Closes and frees; nothing happens for NULL. A device that must not lose data is flushed before. */
+/* Closes and frees; nothing happens for NULL. A device that must not lose data is flushed before.
+ */
 void device_close(struct device *device);
 
 /* Fails unless [offset, offset + length) lies within `size` bytes: the check all kinds share. */
@@ -48,8 +50,8 @@ int memory_device_open(uint64_t size, struct device **device);
 int window_device_open(struct device *under, uint64_t offset, uint64_t length,
                        struct device **device);
 
-/* Partition `number` (from 1, as the kernel counts) of a disk with a GPT or MBR partition table, as a
- * window. `path` is the disk's file, `under` the device opened on it. */
+/* Partition `number` (from 1, as the kernel counts) of a disk with a GPT or MBR partition table, as
+ * a window. `path` is the disk's file, `under` the device opened on it. */
 int partition_device_open(struct device *under, const char *path, int number,
                           struct device **device);
 

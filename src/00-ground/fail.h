@@ -1,8 +1,8 @@
 /* Errors: one message, one negative errno.
  *
  * A function that cannot do its work says why where it knows most, with fail(), and returns what
- * fail() returns. Callers pass that on; nobody prints. The message of the last failure of this thread
- * waits in a buffer for whoever reports it: main.c, a test, a program that uses the library.
+ * fail() returns. Callers pass that on; nobody prints. The message of the last failure of this
+ * thread waits in a buffer for whoever reports it: main.c, a test, a program that uses the library.
  *
  *     return fail(EUCLEAN, "leaf %" PRIu64 " slot %u: ...", bytenr, slot);
  *
@@ -19,9 +19,9 @@
 /* Records the message and returns -error. A longer message than 1,000 bytes is cut. */
 __attribute__((format(printf, 2, 3), cold)) int fail(int error, const char *format, ...);
 
-/* Puts words in front of the recorded message, to say in what the failure happened: "words: message".
- * Returns `result` unchanged, so that a caller can write
- * `return fail_within(result, "tree %s", name)`. */
+/* Puts words in front of the recorded message, to say in what the failure happened: "words:
+ * message". Returns `result` unchanged, so that a caller can write `return fail_within(result,
+ * "tree %s", name)`. */
 __attribute__((format(printf, 2, 3), cold)) int fail_within(int result, const char *format, ...);
 
 /* The message of the last failure of this thread; "" before the first. */

@@ -14,8 +14,8 @@ struct file_device {
     uint64_t size; /* of the file when it was opened or last resized */
 };
 
-/* pread and pwrite may do a part of the work, or be interrupted before any: go on until all is done.
- * No bytes at all means that the file has become shorter. */
+/* pread and pwrite may do a part of the work, or be interrupted before any: go on until all is
+ * done. No bytes at all means that the file has become shorter. */
 static int file_read(struct device *device, uint64_t offset, void *buffer, size_t length)
 {
     struct file_device *file = (struct file_device *)device;

@@ -1,8 +1,8 @@
 /* The bytes of Btrfs: every structure that lies on disk, in one place.
  *
  * Each structure is made of bytes, le16, le32 and le64 alone, so it has no padding and may be laid
- * over any address; PINNED states its size and the offset of a late field, and the compiler holds it
- * to them. The names of structures and fields are the kernel's, without its prefix
+ * over any address; PINNED states its size and the offset of a late field, and the compiler holds
+ * it to them. The names of structures and fields are the kernel's, without its prefix
  * (include/uapi/linux/btrfs_tree.h).
  *
  *   device    0        64 KiB        1 MiB                         64 MiB             256 GiB
@@ -39,7 +39,8 @@ enum {
 
 #define SUPERBLOCK_MAGIC 0x4d5f53665248425fULL /* the bytes "_BHRfS_M" */
 
-/* --- keys, blocks -------------------------------------------------------------------------------- */
+/* --- keys, blocks --------------------------------------------------------------------------------
+ */
 
 struct disk_key {
     le64 objectid;
@@ -70,7 +71,8 @@ struct item_header {
 };
 PINNED(item_header, 25, size, 21);
 
-/* A node holds key pointers: the first key of a child, where it lies, which transaction wrote it. */
+/* A node holds key pointers: the first key of a child, where it lies, which transaction wrote it.
+ */
 struct key_ptr {
     struct disk_key key;
     le64 blockptr;
@@ -78,12 +80,13 @@ struct key_ptr {
 };
 PINNED(key_ptr, 33, generation, 25);
 
-#define HEADER_FLAG_WRITTEN       (1ULL << 0)
-#define HEADER_FLAG_RELOC         (1ULL << 1)
-#define HEADER_BACKREF_REV_SHIFT  56
-#define HEADER_MIXED_BACKREF_REV  1
+#define HEADER_FLAG_WRITTEN      (1ULL << 0)
+#define HEADER_FLAG_RELOC        (1ULL << 1)
+#define HEADER_BACKREF_REV_SHIFT 56
+#define HEADER_MIXED_BACKREF_REV 1
 
-/* --- the superblock ------------------------------------------------------------------------------ */
+/* --- the superblock ------------------------------------------------------------------------------
+ */
 
 struct dev_item {
     le64 devid;
@@ -202,36 +205,37 @@ enum csum_type {
 #define INCOMPAT_RAID_STRIPE_TREE (1ULL << 14)
 #define INCOMPAT_SIMPLE_QUOTA     (1ULL << 16)
 
-/* --- object ids and key types -------------------------------------------------------------------- */
+/* --- object ids and key types --------------------------------------------------------------------
+ */
 
-#define ROOT_TREE_OBJECTID           1ULL
-#define EXTENT_TREE_OBJECTID         2ULL
-#define CHUNK_TREE_OBJECTID          3ULL
-#define DEV_TREE_OBJECTID            4ULL
-#define FS_TREE_OBJECTID             5ULL
-#define ROOT_TREE_DIR_OBJECTID       6ULL
-#define CSUM_TREE_OBJECTID           7ULL
-#define QUOTA_TREE_OBJECTID          8ULL
-#define UUID_TREE_OBJECTID           9ULL
-#define FREE_SPACE_TREE_OBJECTID     10ULL
-#define BLOCK_GROUP_TREE_OBJECTID    11ULL
-#define RAID_STRIPE_TREE_OBJECTID    12ULL
-#define REMAP_TREE_OBJECTID          13ULL
-#define DEV_STATS_OBJECTID           0ULL
-#define BALANCE_OBJECTID             (-4ULL)
-#define ORPHAN_OBJECTID              (-5ULL)
-#define TREE_LOG_OBJECTID            (-6ULL)
-#define TREE_LOG_FIXUP_OBJECTID      (-7ULL)
-#define TREE_RELOC_OBJECTID          (-8ULL)
-#define DATA_RELOC_TREE_OBJECTID     (-9ULL)
-#define EXTENT_CSUM_OBJECTID         (-10ULL)
-#define FREE_SPACE_OBJECTID          (-11ULL)
-#define FREE_INO_OBJECTID            (-12ULL)
-#define MULTIPLE_OBJECTIDS           (-255ULL)
-#define FIRST_FREE_OBJECTID          256ULL
-#define LAST_FREE_OBJECTID           (-256ULL)
-#define FIRST_CHUNK_TREE_OBJECTID    256ULL
-#define DEV_ITEMS_OBJECTID           1ULL
+#define ROOT_TREE_OBJECTID        1ULL
+#define EXTENT_TREE_OBJECTID      2ULL
+#define CHUNK_TREE_OBJECTID       3ULL
+#define DEV_TREE_OBJECTID         4ULL
+#define FS_TREE_OBJECTID          5ULL
+#define ROOT_TREE_DIR_OBJECTID    6ULL
+#define CSUM_TREE_OBJECTID        7ULL
+#define QUOTA_TREE_OBJECTID       8ULL
+#define UUID_TREE_OBJECTID        9ULL
+#define FREE_SPACE_TREE_OBJECTID  10ULL
+#define BLOCK_GROUP_TREE_OBJECTID 11ULL
+#define RAID_STRIPE_TREE_OBJECTID 12ULL
+#define REMAP_TREE_OBJECTID       13ULL
+#define DEV_STATS_OBJECTID        0ULL
+#define BALANCE_OBJECTID          (-4ULL)
+#define ORPHAN_OBJECTID           (-5ULL)
+#define TREE_LOG_OBJECTID         (-6ULL)
+#define TREE_LOG_FIXUP_OBJECTID   (-7ULL)
+#define TREE_RELOC_OBJECTID       (-8ULL)
+#define DATA_RELOC_TREE_OBJECTID  (-9ULL)
+#define EXTENT_CSUM_OBJECTID      (-10ULL)
+#define FREE_SPACE_OBJECTID       (-11ULL)
+#define FREE_INO_OBJECTID         (-12ULL)
+#define MULTIPLE_OBJECTIDS        (-255ULL)
+#define FIRST_FREE_OBJECTID       256ULL
+#define LAST_FREE_OBJECTID        (-256ULL)
+#define FIRST_CHUNK_TREE_OBJECTID 256ULL
+#define DEV_ITEMS_OBJECTID        1ULL
 
 enum key_type {
     INODE_ITEM_KEY = 1,
@@ -279,7 +283,8 @@ enum key_type {
     STRING_ITEM_KEY = 253,
 };
 
-/* --- the volume: chunks, devices, block groups --------------------------------------------------- */
+/* --- the volume: chunks, devices, block groups ---------------------------------------------------
+ */
 
 struct stripe {
     le64 devid;
@@ -302,19 +307,19 @@ struct chunk_item {
 };
 PINNED(chunk_item, 48, num_stripes, 44);
 
-#define BLOCK_GROUP_DATA          (1ULL << 0)
-#define BLOCK_GROUP_SYSTEM        (1ULL << 1)
-#define BLOCK_GROUP_METADATA      (1ULL << 2)
-#define BLOCK_GROUP_RAID0         (1ULL << 3)
-#define BLOCK_GROUP_RAID1         (1ULL << 4)
-#define BLOCK_GROUP_DUP           (1ULL << 5)
-#define BLOCK_GROUP_RAID10        (1ULL << 6)
-#define BLOCK_GROUP_RAID5         (1ULL << 7)
-#define BLOCK_GROUP_RAID6         (1ULL << 8)
-#define BLOCK_GROUP_RAID1C3       (1ULL << 9)
-#define BLOCK_GROUP_RAID1C4       (1ULL << 10)
-#define BLOCK_GROUP_TYPE_MASK     0x7ULL
-#define BLOCK_GROUP_PROFILE_MASK  0x7f8ULL
+#define BLOCK_GROUP_DATA         (1ULL << 0)
+#define BLOCK_GROUP_SYSTEM       (1ULL << 1)
+#define BLOCK_GROUP_METADATA     (1ULL << 2)
+#define BLOCK_GROUP_RAID0        (1ULL << 3)
+#define BLOCK_GROUP_RAID1        (1ULL << 4)
+#define BLOCK_GROUP_DUP          (1ULL << 5)
+#define BLOCK_GROUP_RAID10       (1ULL << 6)
+#define BLOCK_GROUP_RAID5        (1ULL << 7)
+#define BLOCK_GROUP_RAID6        (1ULL << 8)
+#define BLOCK_GROUP_RAID1C3      (1ULL << 9)
+#define BLOCK_GROUP_RAID1C4      (1ULL << 10)
+#define BLOCK_GROUP_TYPE_MASK    0x7ULL
+#define BLOCK_GROUP_PROFILE_MASK 0x7f8ULL
 
 struct dev_extent {
     le64 chunk_tree;
@@ -375,7 +380,8 @@ struct balance_item {
 };
 PINNED(balance_item, 448, unused, 416);
 
-/* --- extents and their back references ----------------------------------------------------------- */
+/* --- extents and their back references -----------------------------------------------------------
+ */
 
 struct extent_item {
     le64 refs;
@@ -384,9 +390,9 @@ struct extent_item {
 };
 PINNED(extent_item, 24, flags, 16);
 
-#define EXTENT_FLAG_DATA         (1ULL << 0)
-#define EXTENT_FLAG_TREE_BLOCK   (1ULL << 1)
-#define BLOCK_FLAG_FULL_BACKREF  (1ULL << 8)
+#define EXTENT_FLAG_DATA        (1ULL << 0)
+#define EXTENT_FLAG_TREE_BLOCK  (1ULL << 1)
+#define BLOCK_FLAG_FULL_BACKREF (1ULL << 8)
 
 /* Follows the extent item of a tree block where metadata is not skinny. */
 struct tree_block_info {
@@ -422,7 +428,8 @@ struct extent_owner_ref {
 };
 PINNED(extent_owner_ref, 8, root_id, 0);
 
-/* --- files ---------------------------------------------------------------------------------------- */
+/* --- files
+ * ---------------------------------------------------------------------------------------- */
 
 struct timespec_item {
     le64 sec;
@@ -503,7 +510,7 @@ struct file_extent_item {
     uint8_t compression;
     uint8_t encryption;
     le16 other_encoding;
-    uint8_t type; /* FILE_EXTENT_... */
+    uint8_t type;     /* FILE_EXTENT_... */
     le64 disk_bytenr; /* 0: a hole */
     le64 disk_num_bytes;
     le64 offset;    /* where in the decoded extent the file's part begins */
@@ -533,7 +540,8 @@ struct verity_descriptor_item {
 };
 PINNED(verity_descriptor_item, 25, encryption, 24);
 
-/* --- roots ---------------------------------------------------------------------------------------- */
+/* --- roots
+ * ---------------------------------------------------------------------------------------- */
 
 /* Images of before Linux 3.5 end behind `level`: the item is 239 bytes there. */
 struct root_item {
@@ -565,9 +573,9 @@ struct root_item {
 };
 PINNED(root_item, 439, generation_v2, 239);
 
-#define ROOT_ITEM_OLD_SIZE   offsetof(struct root_item, generation_v2)
-#define ROOT_SUBVOL_RDONLY   (1ULL << 0)
-#define ROOT_SUBVOL_DEAD     (1ULL << 48)
+#define ROOT_ITEM_OLD_SIZE offsetof(struct root_item, generation_v2)
+#define ROOT_SUBVOL_RDONLY (1ULL << 0)
+#define ROOT_SUBVOL_DEAD   (1ULL << 48)
 
 /* The name follows. */
 struct root_ref {
@@ -577,7 +585,8 @@ struct root_ref {
 };
 PINNED(root_ref, 18, name_len, 16);
 
-/* --- quota ---------------------------------------------------------------------------------------- */
+/* --- quota
+ * ---------------------------------------------------------------------------------------- */
 
 struct qgroup_status_item {
     le64 version;

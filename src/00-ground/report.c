@@ -25,7 +25,8 @@ void report_close(struct report *report)
         yajl_gen_free(report->json);
 }
 
-/* --- text ---------------------------------------------------------------------------------------- */
+/* --- text ----------------------------------------------------------------------------------------
+ */
 
 static void put_bytes(struct report *report, const void *bytes, size_t length)
 {
@@ -118,7 +119,8 @@ static void put_quoted(struct report *report, const uint8_t *bytes, size_t lengt
     putc_unlocked('"', report->file);
 }
 
-/* --- JSON ------------------------------------------------------------------------------------------ */
+/* --- JSON
+ * ------------------------------------------------------------------------------------------ */
 
 static void json_text(struct report *report, const void *text, size_t length)
 {
@@ -155,7 +157,8 @@ static void json_line(struct report *report)
     yajl_gen_reset(report->json, NULL);
 }
 
-/* --- records --------------------------------------------------------------------------------------- */
+/* --- records
+ * --------------------------------------------------------------------------------------- */
 
 void report_begin(struct report *report, const char *what)
 {
@@ -202,7 +205,8 @@ void report_list_end(struct report *report)
     report->indent -= 2;
 }
 
-/* --- fields ---------------------------------------------------------------------------------------- */
+/* --- fields
+ * ---------------------------------------------------------------------------------------- */
 
 void report_number(struct report *report, const char *name, uint64_t value)
 {

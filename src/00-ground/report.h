@@ -1,8 +1,8 @@
 /* What a command says about the structures of an image, as text or as JSON.
  *
  * A report is a series of records; a record has a kind ("inode"), and fields with names and values,
- * and may hold lists of further records. The code that knows the structures says each field once; how
- * it looks is decided here:
+ * and may hold lists of further records. The code that knows the structures says each field once;
+ * how it looks is decided here:
  *
  *   REPORT_LINES    a record is a line:          inode generation 7 size 20 mode 0100644
  *                   lists: their records on lines of their own, two columns further right
@@ -36,8 +36,8 @@ struct report {
     bool line_open;  /* text stands on the current line */
 };
 
-/* Begins a report on `file`, which stays the caller's. ENOMEM. Write errors stay in the file's error
- * flag, where the caller of all looks once, at the end. */
+/* Begins a report on `file`, which stays the caller's. ENOMEM. Write errors stay in the file's
+ * error flag, where the caller of all looks once, at the end. */
 int report_open(struct report *report, FILE *file, enum report_form form);
 void report_close(struct report *report);
 

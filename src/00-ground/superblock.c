@@ -12,14 +12,15 @@ uint64_t superblock_offset(int mirror)
     return offsets[mirror];
 }
 
-/* --- features ---------------------------------------------------------------------------------- */
+/* --- features ----------------------------------------------------------------------------------
+ */
 
 /* Names by bit, as `mkfs.btrfs -O` and sysfs spell them. */
 static const char *const incompat_names[] = {
-    "mixed-backref", "default-subvol", "mixed-bg",        "compress-lzo",
-    "compress-zstd", "big-metadata",   "extref",          "raid56",
-    "skinny-metadata", "no-holes",     "metadata-uuid",   "raid1c34",
-    "zoned",         "extent-tree-v2", "raid-stripe-tree", NULL,
+    "mixed-backref",   "default-subvol", "mixed-bg",         "compress-lzo",
+    "compress-zstd",   "big-metadata",   "extref",           "raid56",
+    "skinny-metadata", "no-holes",       "metadata-uuid",    "raid1c34",
+    "zoned",           "extent-tree-v2", "raid-stripe-tree", NULL,
     "simple-quota",
 };
 static const char *const compat_ro_names[] = {
@@ -70,7 +71,8 @@ const uint8_t *superblock_metadata_fsid(const struct superblock *super)
                                                                      : super->fsid;
 }
 
-/* --- checks --------------------------------------------------------------------------------------- */
+/* --- checks
+ * --------------------------------------------------------------------------------------- */
 
 static bool is_power_of_two(uint32_t n)
 {
@@ -93,9 +95,8 @@ static int check_identity(const struct superblock *super, uint64_t bytenr)
         return fail(EUCLEAN, "superblock at %" PRIu64 ": wrong checksum (U2)", bytenr);
 
     if (from_le64(super->bytenr) != bytenr)
-        return fail(EUCLEAN,
-                    "superblock at %" PRIu64 ": says that it lies at %" PRIu64 " (U3)", bytenr,
-                    from_le64(super->bytenr));
+        return fail(EUCLEAN, "superblock at %" PRIu64 ": says that it lies at %" PRIu64 " (U3)",
+                    bytenr, from_le64(super->bytenr));
     return 0;
 }
 
@@ -179,7 +180,8 @@ static int check_length(const struct superblock *super, uint64_t bytenr, uint64_
     return 0;
 }
 
-/* --- reading ------------------------------------------------------------------------------------ */
+/* --- reading ------------------------------------------------------------------------------------
+ */
 
 int superblock_read(struct device *device, int mirror, struct superblock *super)
 {
@@ -200,8 +202,8 @@ int superblock_read(struct device *device, int mirror, struct superblock *super)
 
 /* The good mirror with the highest generation, when the primary is not good. `fail` holds the
  * primary's fault; it stays when no mirror is good either. */
-static int superblock_fall_back(struct device *device, int primary_fault,
-                                struct superblock *super, int *mirror, struct notes *notes)
+static int superblock_fall_back(struct device *device, int primary_fault, struct superblock *super,
+                                int *mirror, struct notes *notes)
 {
     char fault[NOTE_SIZE / 2];
     strncpy(fault, fail_message(), sizeof fault - 1);

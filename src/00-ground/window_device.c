@@ -1,4 +1,5 @@
-/* A device that is a part of another one: an image within a disk, at an offset or in a partition. */
+/* A device that is a part of another one: an image within a disk, at an offset or in a partition.
+ */
 #include "device.h"
 #include "fail.h"
 
@@ -16,8 +17,7 @@ static int window_read(struct device *device, uint64_t offset, void *buffer, siz
 {
     struct window_device *window = (struct window_device *)device;
     int result = device_check_range(window->length, offset, length, "read");
-    return result < 0 ? result
-                      : device_read(window->under, window->start + offset, buffer, length);
+    return result < 0 ? result : device_read(window->under, window->start + offset, buffer, length);
 }
 
 static int window_write(struct device *device, uint64_t offset, const void *buffer, size_t length)

@@ -18,7 +18,8 @@ struct walk {
     struct report *report; /* NULL in a check */
 };
 
-/* --- taking structures from the data ------------------------------------------------------------- */
+/* --- taking structures from the data -------------------------------------------------------------
+ */
 
 /* What is wrong with the item, behind where it is. */
 __attribute__((format(printf, 2, 3))) static int bad_item(const struct walk *walk,
@@ -68,7 +69,8 @@ static void close_record(struct walk *walk)
         report_end(walk->report);
 }
 
-/* --- items that are one structure ---------------------------------------------------------------- */
+/* --- items that are one structure ----------------------------------------------------------------
+ */
 
 static int walk_record(struct walk *walk, const struct record *record)
 {
@@ -133,7 +135,8 @@ static int walk_nothing(struct walk *walk)
     return 0;
 }
 
-/* --- names --------------------------------------------------------------------------------------- */
+/* --- names ---------------------------------------------------------------------------------------
+ */
 
 /* A name, or the value of an xattr. */
 static int walk_name(struct walk *walk, const char *field, uint16_t length, uint16_t longest)
@@ -152,8 +155,8 @@ static int walk_inode_refs(struct walk *walk)
 {
     do {
         const struct inode_ref *ref = open_record(walk, &inode_ref_record);
-        int result = ref ? walk_name(walk, "name", from_le16(ref->name_len), NAME_MAX_LENGTH)
-                         : -EUCLEAN;
+        int result =
+            ref ? walk_name(walk, "name", from_le16(ref->name_len), NAME_MAX_LENGTH) : -EUCLEAN;
         if (result < 0)
             return result;
         close_record(walk);
@@ -165,8 +168,8 @@ static int walk_inode_extrefs(struct walk *walk)
 {
     do {
         const struct inode_extref *ref = open_record(walk, &inode_extref_record);
-        int result = ref ? walk_name(walk, "name", from_le16(ref->name_len), NAME_MAX_LENGTH)
-                         : -EUCLEAN;
+        int result =
+            ref ? walk_name(walk, "name", from_le16(ref->name_len), NAME_MAX_LENGTH) : -EUCLEAN;
         if (result < 0)
             return result;
         close_record(walk);
@@ -207,7 +210,8 @@ static int walk_dir_entries(struct walk *walk)
     return 0;
 }
 
-/* --- file extents, checksums --------------------------------------------------------------------- */
+/* --- file extents, checksums ---------------------------------------------------------------------
+ */
 
 static int walk_inline_extent(struct walk *walk, const struct file_extent_item *extent)
 {
@@ -238,8 +242,7 @@ static int walk_file_extent(struct walk *walk)
     if (walk->left < FILE_EXTENT_INLINE_HEADER)
         return bad_item(walk, "a file extent of %u bytes", walk->left);
     if (extent->type > FILE_EXTENT_PREALLOC || extent->compression > COMPRESS_ZSTD)
-        return bad_item(walk, "extent type %u, compression %u", extent->type,
-                        extent->compression);
+        return bad_item(walk, "extent type %u, compression %u", extent->type, extent->compression);
     if (extent->type == FILE_EXTENT_INLINE)
         return walk_inline_extent(walk, extent);
 
@@ -275,7 +278,8 @@ static int walk_csums(struct walk *walk)
     return 0;
 }
 
-/* --- extents and their back references ----------------------------------------------------------- */
+/* --- extents and their back references -----------------------------------------------------------
+ */
 
 /* The inline reference of a type that has only an offset: a root, or the address of a parent. */
 static void report_plain_ref(struct walk *walk, const char *what, const char *field,
@@ -343,8 +347,8 @@ static int walk_inline_ref(struct walk *walk, bool is_data, uint64_t *count)
     return 0;
 }
 
-/* The inline references: each counts for one reference at least (an owner for none, but it says so),
- * all together for no more than the extent has. */
+/* The inline references: each counts for one reference at least (an owner for none, but it says
+ * so), all together for no more than the extent has. */
 static int walk_inline_refs(struct walk *walk, bool is_data, uint64_t refs)
 {
     uint64_t sum = 0;
@@ -392,7 +396,8 @@ static int walk_extent(struct walk *walk)
     return 0;
 }
 
-/* --- the rest ------------------------------------------------------------------------------------- */
+/* --- the rest
+ * ------------------------------------------------------------------------------------- */
 
 /* Free space as a bitmap, one bit for each sector, set where it is free. */
 static int walk_bitmap(struct walk *walk)
@@ -474,7 +479,8 @@ static int walk_bytes(struct walk *walk)
     return 0;
 }
 
-/* --- by type --------------------------------------------------------------------------------------- */
+/* --- by type
+ * --------------------------------------------------------------------------------------- */
 
 /* Files and directories. */
 static int walk_file_item(struct walk *walk)

@@ -1,9 +1,9 @@
 /* Items: what the data behind a key is.
  *
- * The type of a key says which structures its data holds. item_check tells whether it does (L6 of the
- * leaf checker), item_report says what is in it. Both are one walk over the same bytes: each structure
- * is taken from what is left of the data, so that no field is looked at before it is known to be
- * there, and is reported where there is a report.
+ * The type of a key says which structures its data holds. item_check tells whether it does (L6 of
+ * the leaf checker), item_report says what is in it. Both are one walk over the same bytes: each
+ * structure is taken from what is left of the data, so that no field is looked at before it is
+ * known to be there, and is reported where there is a report.
  *
  * A type that is not known is no fault: later kernels bring new ones.
  */

@@ -1,8 +1,8 @@
 /* Keys: the order of everything.
  *
  * A key is three numbers, (objectid, type, offset), compared in that order. The objectid says whose
- * item it is, the type what it holds, and what the offset means depends on the type: a position in a
- * file, the hash of a name, a length.
+ * item it is, the type what it holds, and what the offset means depends on the type: a position in
+ * a file, the hash of a name, a length.
  *
  * As text a key reads as `btrfs inspect-internal dump-tree` prints it: (256 INODE_ITEM 0),
  * (FS_TREE ROOT_ITEM 0).
@@ -43,7 +43,8 @@ static inline int key_compare(const struct key *a, const struct key *b)
     return 0;
 }
 
-/* --- text ----------------------------------------------------------------------------------------- */
+/* --- text
+ * ----------------------------------------------------------------------------------------- */
 
 enum { KEY_TEXT_SIZE = 96 };
 

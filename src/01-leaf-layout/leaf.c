@@ -7,12 +7,13 @@
 
 enum { ITEM = sizeof(struct item_header) };
 
-/* --- motion --------------------------------------------------------------------------------------- */
+/* --- motion
+ * --------------------------------------------------------------------------------------- */
 
 /* All that a leaf ever does to make or close a gap is one of these two moves. */
 
-/* Moves the item headers from `slot` on by `count` places: up for an insertion, down (count < 0) for
- * a removal. */
+/* Moves the item headers from `slot` on by `count` places: up for an insertion, down (count < 0)
+ * for a removal. */
 static void move_headers(struct block *leaf, uint32_t slot, int32_t count)
 {
     size_t bytes = (size_t)(block_nritems(leaf) - slot) * ITEM;
@@ -43,15 +44,16 @@ static void set_nritems(struct block *leaf, uint32_t nritems)
     block_header(leaf)->nritems = to_le32(nritems);
 }
 
-/* --- changes -------------------------------------------------------------------------------------- */
+/* --- changes
+ * -------------------------------------------------------------------------------------- */
 
 void leaf_init(struct block *leaf, uint64_t generation, uint64_t owner)
 {
     memset(leaf->data, 0, sizeof(struct block_header));
     struct block_header *header = block_header(leaf);
     header->bytenr = to_le64(leaf->bytenr);
-    header->flags = to_le64(HEADER_FLAG_WRITTEN |
-                            (uint64_t)HEADER_MIXED_BACKREF_REV << HEADER_BACKREF_REV_SHIFT);
+    header->flags = to_le64(HEADER_FLAG_WRITTEN | (uint64_t)HEADER_MIXED_BACKREF_REV
+                                                      << HEADER_BACKREF_REV_SHIFT);
     header->generation = to_le64(generation);
     header->owner = to_le64(owner);
 }

@@ -4,21 +4,22 @@
  *   | header | item 0 | item 1 | item 2 |   free   | data of 2 | data of 1 | data of 0 |
  *              key, offset, size (25 bytes each)    ^ offset of item 2, counted from byte 101
  *
- * Item headers grow up from the block header in the order of their keys; the data grows down from the
- * end, in the same order read backwards. The free space is one hole between the two, so an item may
- * take any split of it into header and data, and nothing has to be known about item sizes beforehand.
+ * Item headers grow up from the block header in the order of their keys; the data grows down from
+ * the end, in the same order read backwards. The free space is one hole between the two, so an item
+ * may take any split of it into header and data, and nothing has to be known about item sizes
+ * beforehand.
  *
  * What must hold in a leaf (leaf_check reports the number):
  *   L1  the level is 0
  *   L2  the item headers fit into the block
  *   L3  keys ascend strictly
- *   L4  the data of item 0 ends at the end of the block; that of each further item ends where that of
- *       the item before it begins
- *   L5  the data does not reach into the item headers
- *   L6  the data of each item has the shape that its type asks for (item.h)
+ *   L4  the data of item 0 ends at the end of the block; that of each further item ends where that
+ * of the item before it begins L5  the data does not reach into the item headers L6  the data of
+ * each item has the shape that its type asks for (item.h)
  *
- * The functions that change a leaf keep L2 to L5, and change nothing when they fail. They mirror the
- * kernel's btrfs_setup_item_for_insert, btrfs_del_items, btrfs_extend_item, btrfs_truncate_item.
+ * The functions that change a leaf keep L2 to L5, and change nothing when they fail. They mirror
+ * the kernel's btrfs_setup_item_for_insert, btrfs_del_items, btrfs_extend_item,
+ * btrfs_truncate_item.
  */
 #ifndef LEAF_H
 #define LEAF_H

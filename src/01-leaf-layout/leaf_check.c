@@ -40,8 +40,8 @@ int leaf_check(const struct block *leaf, const struct item_context *context)
                     block_level(leaf));
     uint32_t nritems = block_nritems(leaf), room = leaf_room(leaf);
     if (nritems > room / sizeof(struct item_header))
-        return fail(EUCLEAN, "leaf %" PRIu64 ": %u items, room for %zu (L2)", leaf->bytenr,
-                    nritems, room / sizeof(struct item_header));
+        return fail(EUCLEAN, "leaf %" PRIu64 ": %u items, room for %zu (L2)", leaf->bytenr, nritems,
+                    room / sizeof(struct item_header));
 
     uint32_t end = room;
     for (uint32_t slot = 0; slot < nritems; slot++) {

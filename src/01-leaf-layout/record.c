@@ -7,13 +7,14 @@
 #include <assert.h>
 #include <string.h>
 
-/* --- names --------------------------------------------------------------------------------------- */
+/* --- names ---------------------------------------------------------------------------------------
+ */
 
 #define LENGTH_OF(array) (sizeof(array) / sizeof(array)[0])
 
 const char *block_group_flag_name(unsigned bit)
 {
-    static const char *const names[] = {"DATA",   "SYSTEM", "METADATA", "RAID0",   "RAID1", "DUP",
+    static const char *const names[] = {"DATA",   "SYSTEM", "METADATA", "RAID0",   "RAID1",  "DUP",
                                         "RAID10", "RAID5",  "RAID6",    "RAID1C3", "RAID1C4"};
     return bit < LENGTH_OF(names) ? names[bit] : NULL;
 }
@@ -74,11 +75,12 @@ static const char *qgroup_status_flag_name(unsigned bit)
     return bit < LENGTH_OF(names) ? names[bit] : NULL;
 }
 
-/* --- tables -------------------------------------------------------------------------------------- */
+/* --- tables --------------------------------------------------------------------------------------
+ */
 
 #define FIELD(type, member, form, name_of)                                                         \
     {                                                                                              \
-        #member, offsetof(struct type, member), sizeof(((struct type *)0)->member), form, name_of  \
+#member, offsetof(struct type, member), sizeof(((struct type *)0)->member), form, name_of  \
     }
 #define NUMBER(type, member)         FIELD(type, member, FIELD_NUMBER, NULL)
 #define TIME(type, member)           FIELD(type, member, FIELD_TIME, NULL)
@@ -222,7 +224,8 @@ RECORD(verity_record, verity_descriptor_item, "verity_descriptor",
     NUMBER(verity_descriptor_item, size), NUMBER(verity_descriptor_item, encryption));
 /* clang-format on */
 
-/* --- the loop ------------------------------------------------------------------------------------ */
+/* --- the loop ------------------------------------------------------------------------------------
+ */
 
 static uint64_t read_number(const unsigned char *bytes, size_t size)
 {

@@ -1,7 +1,7 @@
 /* Records: how a structure on disk is told, as a table of its fields.
  *
- * Most structures are fields at fixed places, and showing one is a loop over a table. What follows a
- * structure, such as names and lists, is the business of item.c.
+ * Most structures are fields at fixed places, and showing one is a loop over a table. What follows
+ * a structure, such as names and lists, is the business of item.c.
  */
 #ifndef RECORD_H
 #define RECORD_H

@@ -1,14 +1,15 @@
 #include "block_source.h"
 
 #include "fail.h"
-#include "leaf.h"
 #include "item.h"
+#include "leaf.h"
 #include "node.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-/* --- promises --------------------------------------------------------------------------------------- */
+/* --- promises
+ * --------------------------------------------------------------------------------------- */
 
 static bool is_subvolume(uint64_t tree)
 {
@@ -64,7 +65,8 @@ int block_fulfils(const struct block *block, const struct block_promise *promise
     return promise->is_root ? 0 : fail(EUCLEAN, "block %" PRIu64 ": empty (T6)", block->bytenr);
 }
 
-/* --- reading ---------------------------------------------------------------------------------------- */
+/* --- reading
+ * ---------------------------------------------------------------------------------------- */
 
 /* Reads one copy and checks all that can be checked. `promise` NULL: nothing was promised. */
 static int read_copy(struct read_source *source, uint64_t physical,
@@ -78,8 +80,8 @@ static int read_copy(struct read_source *source, uint64_t physical,
     if (result < 0)
         return result;
     struct item_context context = item_context_of(super);
-    result = block_level(block) ? node_check(block, context.sectorsize)
-                                : leaf_check(block, &context);
+    result =
+        block_level(block) ? node_check(block, context.sectorsize) : leaf_check(block, &context);
     return result < 0 || !promise ? result : block_fulfils(block, promise);
 }
 

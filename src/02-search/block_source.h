@@ -1,8 +1,8 @@
 /* The one way to get a block: the block_source.
  *
- * A block is never trusted for lying where it lies. Whoever asks for one says what it must be, as its
- * parent or its root item promises, and gets a block that has passed block_check, the leaf or node
- * checker, and the promise; or an error. What must hold (block_fulfils reports the number):
+ * A block is never trusted for lying where it lies. Whoever asks for one says what it must be, as
+ * its parent or its root item promises, and gets a block that has passed block_check, the leaf or
+ * node checker, and the promise; or an error. What must hold (block_fulfils reports the number):
  *
  *   T1  the level is the promised one. Levels fall by one on each step down, so no path is longer
  *       than eight blocks, and no block can be its own descendant
@@ -60,7 +60,8 @@ void read_source_open(struct read_source *source, struct device *device,
                       const struct chunk_map *chunks, const struct superblock *super,
                       struct notes *notes);
 
-/* Reads a block of which nothing is known but its address: B1 to B4 and the checkers, no promise. */
+/* Reads a block of which nothing is known but its address: B1 to B4 and the checkers, no promise.
+ */
 int read_source_get_any(struct read_source *source, uint64_t bytenr, struct block **block);
 
 #endif

@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what is in a chunk item --------------------------------------------------------------------- */
+/* --- what is in a chunk item ---------------------------------------------------------------------
+ */
 
 static bool is_multiple(uint64_t n, uint32_t sectorsize)
 {
@@ -77,7 +78,8 @@ static int take_stripes(const struct chunk_map *map, const struct stripe *stripe
     return 0;
 }
 
-/* --- the map ------------------------------------------------------------------------------------- */
+/* --- the map -------------------------------------------------------------------------------------
+ */
 
 /* The number of chunks that begin at or before `logical`. */
 static size_t chunks_up_to(const struct chunk_map *map, uint64_t logical)
@@ -107,7 +109,8 @@ static int insert_chunk(struct chunk_map *map, const struct chunk *chunk)
     else if (behind && chunk->logical + chunk->length > behind->logical)
         overlapped = behind;
     if (overlapped)
-        return fail(EUCLEAN, "chunk %" PRIu64 ": overlaps chunk %" PRIu64 " or differs from it (C6)",
+        return fail(EUCLEAN,
+                    "chunk %" PRIu64 ": overlaps chunk %" PRIu64 " or differs from it (C6)",
                     chunk->logical, overlapped->logical);
 
     if (map->count == map->capacity) {
@@ -162,7 +165,8 @@ int chunk_map_find(const struct chunk_map *map, uint64_t logical, uint64_t lengt
     return 0;
 }
 
-/* --- the chunks in the superblock ------------------------------------------------------------------ */
+/* --- the chunks in the superblock
+ * ------------------------------------------------------------------ */
 
 /* The array holds keys, each with the chunk item behind it. */
 static int read_sys_chunk_array(struct chunk_map *map, const struct superblock *super)
@@ -182,8 +186,8 @@ static int read_sys_chunk_array(struct chunk_map *map, const struct superblock *
                         left - head, stripes);
         struct key key = key_from_disk(disk_key);
         if (key.type != CHUNK_ITEM_KEY || !(from_le64(item->type) & BLOCK_GROUP_SYSTEM))
-            return fail(EUCLEAN, "system chunk array: key type %u, chunk type 0x%" PRIx64,
-                        key.type, from_le64(item->type));
+            return fail(EUCLEAN, "system chunk array: key type %u, chunk type 0x%" PRIx64, key.type,
+                        from_le64(item->type));
         int result = chunk_map_add(map, key.offset, item, sizeof *item + stripes);
         if (result < 0)
             return fail_within(result, "system chunk array");

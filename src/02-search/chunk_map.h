@@ -1,22 +1,21 @@
 /* The chunk map: from logical to physical addresses.
  *
  * Every address in a tree is logical. The address space is cut into chunks; each chunk is a stretch
- * of logical addresses and the one or two stretches of the device (stripes) that hold it. The map is
- * an array of chunks in the order of their addresses.
+ * of logical addresses and the one or two stretches of the device (stripes) that hold it. The map
+ * is an array of chunks in the order of their addresses.
  *
- * The chunks themselves are items of the chunk tree, whose blocks have logical addresses too. So the
- * superblock carries the chunks of type SYSTEM, in which the chunk tree lies: from those the tree can
- * be read, and from the tree all others.
+ * The chunks themselves are items of the chunk tree, whose blocks have logical addresses too. So
+ * the superblock carries the chunks of type SYSTEM, in which the chunk tree lies: from those the
+ * tree can be read, and from the tree all others.
  *
  * What must hold for a chunk (chunk_map_add reports the number):
  *   C1  address and length are multiples of the sector size, the length is not 0, the end does not
  *       pass 2^64
  *   C2  the stripe length is 64 KiB
  *   C3  the type is DATA, SYSTEM, METADATA, or DATA|METADATA
- *   C4  the profile is single or RAID0 with one stripe, or DUP with two; other profiles need several
- *       devices and are not supported
- *   C5  each stripe is on this device, and ends before the device does
- *   C6  no two chunks overlap
+ *   C4  the profile is single or RAID0 with one stripe, or DUP with two; other profiles need
+ * several devices and are not supported C5  each stripe is on this device, and ends before the
+ * device does C6  no two chunks overlap
  */
 #ifndef CHUNK_MAP_H
 #define CHUNK_MAP_H
@@ -29,8 +28,8 @@ enum { COPIES_MAX = 2 };
 struct chunk {
     uint64_t logical;
     uint64_t length;
-    uint64_t type;              /* BLOCK_GROUP_... */
-    unsigned copies;            /* 1, or 2 for DUP */
+    uint64_t type;   /* BLOCK_GROUP_... */
+    unsigned copies; /* 1, or 2 for DUP */
     uint64_t physical[COPIES_MAX];
 };
 

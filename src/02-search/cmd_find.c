@@ -86,9 +86,9 @@ static int find_item(struct invocation *invocation, struct volume *volume, struc
         report_end(&report);
         report_close(&report);
         if (missing)
-            result = fail(ENOENT, "tree %s has no item %s; it would be in leaf %" PRIu64
-                                  " at slot %u",
-                          name, key_text, path.nodes[0]->bytenr, path.slots[0]);
+            result =
+                fail(ENOENT, "tree %s has no item %s; it would be in leaf %" PRIu64 " at slot %u",
+                     name, key_text, path.nodes[0]->bytenr, path.slots[0]);
     }
     path_release(tree, &path);
     return result;

@@ -3,8 +3,8 @@
  *   0        101
  *   | header | key, blockptr, generation | key, blockptr, generation | ...    (33 bytes each)
  *
- * Pointer i leads to all items from its key up to, but without, the key of pointer i + 1. Its key is
- * the first key of the child.
+ * Pointer i leads to all items from its key up to, but without, the key of pointer i + 1. Its key
+ * is the first key of the child.
  *
  * What must hold in a node (node_check reports the number):
  *   N1  the level is 1 to 7

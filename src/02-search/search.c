@@ -4,7 +4,8 @@
 
 #include <assert.h>
 
-/* --- within a block -------------------------------------------------------------------------------- */
+/* --- within a block
+ * -------------------------------------------------------------------------------- */
 
 /* Item headers and key pointers both begin with a key, so one search serves leaves and nodes.
  *
@@ -33,7 +34,8 @@ int block_search(const struct block *block, const struct key *key, uint32_t *slo
     return 1;
 }
 
-/* --- down from the root ------------------------------------------------------------------------------ */
+/* --- down from the root
+ * ------------------------------------------------------------------------------ */
 
 static int get_root(struct tree *tree, struct block **root)
 {
@@ -47,7 +49,8 @@ static int get_root(struct tree *tree, struct block **root)
     return tree->source->get(tree->source, tree->bytenr, &promise, root);
 }
 
-/* The child at nodes[level].slots[level]. What it must be is in the node, except where its keys must
+/* The child at nodes[level].slots[level]. What it must be is in the node, except where its keys
+ * must
  * end when the slot is the last: then a level above knows. */
 static int get_child(struct tree *tree, const struct path *path, unsigned level,
                      struct block **child)
@@ -85,8 +88,8 @@ int tree_search(struct tree *tree, const struct key *key, struct path *path)
 {
     int result = get_root(tree, &path->nodes[tree->level]);
     for (unsigned level = tree->level; result == 0; level--) {
-        int missing = block_search(path->nodes[level], key, &path->slots[level],
-                                   &tree->comparisons);
+        int missing =
+            block_search(path->nodes[level], key, &path->slots[level], &tree->comparisons);
         if (level == 0)
             return missing;
         /* The child that may hold the key is the last one that does not begin behind it. A key
@@ -99,7 +102,8 @@ int tree_search(struct tree *tree, const struct key *key, struct path *path)
     return result;
 }
 
-/* --- from item to item --------------------------------------------------------------------------------- */
+/* --- from item to item
+ * --------------------------------------------------------------------------------- */
 
 /* Puts the blocks below `level` and goes down again from the slot there, to the first item of the
  * subtree or to its last. */
@@ -177,10 +181,11 @@ int tree_range(struct tree *tree, const struct key *first, const struct key *las
     return result < 0 ? result : 0;
 }
 
-/* --- from block to block -------------------------------------------------------------------------------- */
+/* --- from block to block
+ * -------------------------------------------------------------------------------- */
 
-/* Is the child at `slot` gone, in a tree that is being deleted from left to right? It is when all of
- * its keys lie before the key that the deletion has reached. */
+/* Is the child at `slot` gone, in a tree that is being deleted from left to right? It is when all
+ * of its keys lie before the key that the deletion has reached. */
 static bool is_gone(const struct tree *tree, const struct block *node, uint32_t slot)
 {
     if (!tree->is_dropped || slot + 1 >= block_nritems(node))

@@ -1,8 +1,8 @@
 /* Trees: search, and steps from item to item.
  *
- * A tree is a root block and all that its pointers lead to; items are in the leaves, in the order of
- * their keys. A path is the way from the root to one item: a block and a slot for each level, the
- * leaf at level 0. It holds its blocks until path_release.
+ * A tree is a root block and all that its pointers lead to; items are in the leaves, in the order
+ * of their keys. A path is the way from the root to one item: a block and a slot for each level,
+ * the leaf at level 0. It holds its blocks until path_release.
  *
  *                      slots[1] = 1
  *     nodes[1]   | k0 | k7 | k15 |              level 1: the root
@@ -11,8 +11,8 @@
  *                            slots[0] = 2
  *
  * Results have three kinds: 0 found, 1 not there, negative an errno. After an error a path is
- * released; else it is valid until the next call with it. tree_search and tree_seek take a path that
- * is released or zeroed.
+ * released; else it is valid until the next call with it. tree_search and tree_seek take a path
+ * that is released or zeroed.
  *
  * The kernel's names: btrfs_search_slot, btrfs_bin_search, btrfs_next_leaf, btrfs_previous_item,
  * btrfs_for_each_slot.
@@ -31,7 +31,7 @@ struct tree {
     uint64_t bytenr; /* the root block */
     uint8_t level;
     uint64_t generation;
-    bool is_dropped;      /* being deleted: what lies before drop_key is gone */
+    bool is_dropped; /* being deleted: what lies before drop_key is gone */
     struct key drop_key;
     uint64_t comparisons; /* of keys, in all searches */
     uint64_t blocks;      /* asked of the source */
@@ -47,11 +47,12 @@ struct path {
 int block_search(const struct block *block, const struct key *key, uint32_t *slot,
                  uint64_t *comparisons);
 
-/* 0: path leads to the item `key`. 1: it is not there; path leads to the slot where it belongs, which
- * may be the one behind the last of its leaf. Asks for as many blocks as the tree is high. */
+/* 0: path leads to the item `key`. 1: it is not there; path leads to the slot where it belongs,
+ * which may be the one behind the last of its leaf. Asks for as many blocks as the tree is high. */
 int tree_search(struct tree *tree, const struct key *key, struct path *path);
 
-/* 0: path leads to the first item at or behind `key`. 1: there is none, and the path is released. */
+/* 0: path leads to the first item at or behind `key`. 1: there is none, and the path is released.
+ */
 int tree_seek(struct tree *tree, const struct key *key, struct path *path);
 
 /* To the next or previous item: 0, or 1 where there is none; then the path is released. */
@@ -66,13 +67,14 @@ static inline struct key path_key(const struct path *path)
 }
 
 /* Calls `visit` for each item from key `first` to key `last`, both included, until it returns other
- * than 0. Returns what it returned last, 0 where there was no item, or an error. `visit` may look at
- * the path and must not change it. */
+ * than 0. Returns what it returned last, 0 where there was no item, or an error. `visit` may look
+ * at the path and must not change it. */
 int tree_range(struct tree *tree, const struct key *first, const struct key *last,
                int (*visit)(const struct path *path, void *context), void *context);
 
-/* Calls `visit` for each block of the tree, a node before its children, and those from left to right,
- * until it returns other than 0. Of a tree that is being deleted only what is still there. */
+/* Calls `visit` for each block of the tree, a node before its children, and those from left to
+ * right, until it returns other than 0. Of a tree that is being deleted only what is still there.
+ */
 int tree_walk(struct tree *tree, int (*visit)(const struct block *block, void *context),
               void *context);
 

@@ -7,7 +7,8 @@
 #include <string.h>
 #include <strings.h>
 
-/* --- opening -------------------------------------------------------------------------------------- */
+/* --- opening
+ * -------------------------------------------------------------------------------------- */
 
 static struct tree tree_at(struct volume *volume, uint64_t id, uint64_t bytenr, uint8_t level,
                            uint64_t generation)
@@ -86,7 +87,8 @@ void volume_close(struct volume *volume)
     chunk_map_close(&volume->chunks);
 }
 
-/* --- trees ------------------------------------------------------------------------------------------ */
+/* --- trees
+ * ------------------------------------------------------------------------------------------ */
 
 int volume_tree_of_item(struct volume *volume, const struct path *path, struct tree *tree)
 {
@@ -128,7 +130,8 @@ int volume_tree(struct volume *volume, uint64_t id, struct tree *tree)
     return result;
 }
 
-/* --- all trees -------------------------------------------------------------------------------------- */
+/* --- all trees
+ * -------------------------------------------------------------------------------------- */
 
 struct each_tree {
     struct volume *volume;
@@ -176,7 +179,8 @@ int volume_each_tree(struct volume *volume, int (*visit)(struct tree *tree, void
     return result;
 }
 
-/* --- names ------------------------------------------------------------------------------------------ */
+/* --- names
+ * ------------------------------------------------------------------------------------------ */
 
 static const struct {
     const char *name;

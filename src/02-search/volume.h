@@ -1,8 +1,8 @@
 /* A volume: an image with its superblock, its chunk map, and its trees.
  *
  * The way in has four steps: the superblock at its known place; from its array the chunks in which
- * the chunk tree lies; from the chunk tree all other chunks; and the root tree, whose items say where
- * every other tree begins.
+ * the chunk tree lies; from the chunk tree all other chunks; and the root tree, whose items say
+ * where every other tree begins.
  */
 #ifndef VOLUME_H
 #define VOLUME_H
@@ -25,13 +25,14 @@ void volume_close(struct volume *volume);
 /* The tree with this id. ENOENT where there is none. */
 int volume_tree(struct volume *volume, uint64_t id, struct tree *tree);
 
-/* The tree that the root item at the path's end describes. Several may have one id: relocation trees
- * and log trees differ in the offset of the key. ENOENT for an item that has no root block. */
+/* The tree that the root item at the path's end describes. Several may have one id: relocation
+ * trees and log trees differ in the offset of the key. ENOENT for an item that has no root block.
+ */
 int volume_tree_of_item(struct volume *volume, const struct path *path, struct tree *tree);
 
-/* Calls `visit` for every tree: the root tree, the chunk tree, the log root tree where there is one,
- * then those that the items of the root tree (and of the log root tree) name, in order. Stops when it
- * returns other than 0, and returns that. */
+/* Calls `visit` for every tree: the root tree, the chunk tree, the log root tree where there is
+ * one, then those that the items of the root tree (and of the log root tree) name, in order. Stops
+ * when it returns other than 0, and returns that. */
 int volume_each_tree(struct volume *volume, int (*visit)(struct tree *tree, void *context),
                      void *context);
 
