@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define VERSION "coppice 0.1"
 
@@ -90,15 +91,22 @@ static void print_notes(const struct invocation *invocation)
                 notes->count - NOTES_KEPT);
 }
 
-/* Runs a command whose line has been parsed; the exit status. A result that could not be written is
- * no result. */
+/* A result that could not be written is no result, and neither is help: argp ends the process that has
+ * printed it, so this waits for every end. */
+static void finish_output(void)
+{
+    if (fflush(stdout) == 0 && !ferror(stdout))
+        return;
+    fprintf(stderr, "coppice: cannot write the result: %s\n", strerror(errno));
+    _exit(EXIT_FAILURE);
+}
+
+/* Runs a command whose line has been parsed; the exit status. */
 static int run(struct invocation *invocation)
 {
     int result = invocation->command->run(invocation);
-    if (fflush(stdout) != 0 || ferror(stdout)) {
-        fprintf(stderr, "coppice: cannot write the result: %s\n", strerror(errno));
-        return EXIT_FAILURE;
-    }
+    if (fflush(stdout) != 0 || ferror(stdout))
+        return EXIT_FAILURE; /* finish_output says why */
     print_notes(invocation);
     if (result == 0)
         return EXIT_SUCCESS;
@@ -110,6 +118,7 @@ static int run(struct invocation *invocation)
 
 int main(int argc, char **argv)
 {
+    atexit(finish_output);
     const char *first = argc > 1 ? argv[1] : "";
     if (strcmp(first, "--help") == 0 || strcmp(first, "help") == 0) {
         print_usage(stdout);

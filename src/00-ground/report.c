@@ -2,27 +2,70 @@
 
 #include "fail.h"
 
+#include <assert.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistr.h>
 
 enum { COLUMN_WIDTH = 22 };
 
+/* --- yajl's memory --------------------------------------------------------------------------------- */
+
+/* yajl does not look whether it got the memory that it asked for. So it gets pieces of one that was
+ * there before, and what it writes goes straight to the file: all it keeps is its state. */
+enum { JSON_MEMORY = 2048 };
+
+struct json_memory {
+    size_t used;
+    _Alignas(max_align_t) unsigned char bytes[JSON_MEMORY];
+};
+
+static void *json_alloc(void *context, size_t size)
+{
+    struct json_memory *memory = context;
+    size_t align = _Alignof(max_align_t), room = (size + align - 1) / align * align;
+    assert(room <= JSON_MEMORY - memory->used);
+    memory->used += room;
+    return memory->bytes + memory->used - room;
+}
+
+/* Only its buffer would grow, and that is not used. */
+static void *json_realloc(void *context, void *old, size_t size)
+{
+    (void)old;
+    return json_alloc(context, size);
+}
+
+static void json_free(void *context, void *piece)
+{
+    (void)context, (void)piece;
+}
+
+static void json_print(void *file, const char *text, size_t length)
+{
+    fwrite_unlocked(text, 1, length, file);
+}
+
+/* --- opening --------------------------------------------------------------------------------------- */
+
 int report_open(struct report *report, FILE *file, enum report_form form)
 {
     *report = (struct report){.file = file, .form = form};
-    if (form == REPORT_JSON) {
-        report->json = yajl_gen_alloc(NULL);
-        if (!report->json)
-            return fail(ENOMEM, "out of memory");
-    }
+    if (form != REPORT_JSON)
+        return 0;
+    report->json_memory = calloc(1, sizeof *report->json_memory);
+    if (!report->json_memory)
+        return fail(ENOMEM, "out of memory");
+    yajl_alloc_funcs functions = {json_alloc, json_realloc, json_free, report->json_memory};
+    report->json = yajl_gen_alloc(&functions);
+    yajl_gen_config(report->json, yajl_gen_print_callback, json_print, file);
     return 0;
 }
 
 void report_close(struct report *report)
 {
-    if (report->json)
-        yajl_gen_free(report->json);
+    free(report->json_memory);
 }
 
 /* --- text ----------------------------------------------------------------------------------------
@@ -145,15 +188,10 @@ static void json_number(struct report *report, uint64_t value)
     yajl_gen_number(report->json, digits, format_number(value, digits));
 }
 
-/* One object a line: what yajl has gathered goes out when the outermost record ends. */
+/* One object a line: yajl begins anew when the outermost record ends. */
 static void json_line(struct report *report)
 {
-    const unsigned char *text;
-    size_t length;
-    yajl_gen_get_buf(report->json, &text, &length);
-    put_bytes(report, text, length);
     putc_unlocked('\n', report->file);
-    yajl_gen_clear(report->json);
     yajl_gen_reset(report->json, NULL);
 }
 

@@ -31,6 +31,7 @@ struct report {
     FILE *file;
     enum report_form form;
     yajl_gen json;
+    struct json_memory *json_memory;
     unsigned depth;  /* records that are open */
     unsigned indent; /* of the next line, in columns */
     bool line_open;  /* text stands on the current line */

@@ -191,17 +191,19 @@ static bool parse_digits(const char *word, uint64_t *value)
 static bool parse_number_of_key(const char *word, uint64_t *value)
 {
     if (word[0] == '-') {
-        bool right = parse_digits(word + 1, value);
+        if (!parse_digits(word + 1, value))
+            return false;
         *value = -*value;
-        return right;
+        return true;
     }
     const char *slash = strchr(word, '/');
     if (!slash)
         return parse_digits(word, value);
     char level_word[8];
     uint64_t level, id;
-    snprintf(level_word, sizeof level_word, "%.*s", (int)(slash - word), word);
-    if (!parse_digits(level_word, &level) || !parse_digits(slash + 1, &id))
+    int length = snprintf(level_word, sizeof level_word, "%.*s", (int)(slash - word), word);
+    if ((size_t)length >= sizeof level_word || !parse_digits(level_word, &level) ||
+        !parse_digits(slash + 1, &id))
         return false;
     *value = level << 48 | id;
     return level < 1 << 16 && id < 1ULL << 48;

@@ -90,6 +90,7 @@ static const char *qgroup_status_flag_name(unsigned bit)
 #define FLAGS(type, member, name_of) FIELD(type, member, FIELD_FLAGS, name_of)
 #define NAMED(type, member, name_of) FIELD(type, member, FIELD_NAMED, name_of)
 
+/* excerpt records */
 /* clang-format off */
 #define RECORD(record_name, type, what, ...)                                                       \
     static const struct field record_name##_fields[] = {__VA_ARGS__, {NULL, 0, 0, 0, NULL}};       \
@@ -223,6 +224,7 @@ RECORD(balance_record, balance_item, "balance",
 RECORD(verity_record, verity_descriptor_item, "verity_descriptor",
     NUMBER(verity_descriptor_item, size), NUMBER(verity_descriptor_item, encryption));
 /* clang-format on */
+/* end records */
 
 /* --- the loop ------------------------------------------------------------------------------------
  */

@@ -3,7 +3,7 @@
 # A file is cut into units: runs of lines at the top level with no blank line between them. A unit is
 # one definition with the comment above it, or several that stand together (a run of #defines, a
 # struct with its _Static_asserts); each name defined in it selects the whole unit. A comment that
-# stands alone goes with the unit after it; the one that begins the file has the name top-comment. An
+# stands alone goes with the unit after it; the one in the first line of the file is top-comment. An
 # enum without a name goes by its first enumerator. `struct NAME` is the structure where a function
 # has the same name. A prototype has a name where the file does not define the function.
 # Never shown: #include lines, the include guard (its macro ends in _H), and marker lines.
@@ -141,7 +141,7 @@ function load(file,    n, i, k, c, line, code, status, depth, statement, inside,
     # A comment that stands alone goes with what follows; the first one is the top comment.
     for (i = 1; i <= units[file]; i++)
         if (!has_code[i]) {
-            if (i == 1) add_name("D", file, "top-comment", 1)
+            if (first[file, i] == 1) add_name("D", file, "top-comment", 1)
             else if (i < units[file]) first[file, i + 1] = first[file, i]
         }
 }

@@ -20,9 +20,11 @@ fence != "" { if ($0 ~ "^ *" fence "+ *$") fence = ""; next }
     if (/\{#[A-Za-z]/) wrong("an attribute {#id}")
     if (/^\[[^]]+\]:/) wrong("a link definition; links stand inline")
     if (match($0, /(^|[^A-Za-z])([Ll]istings?|[Ll]ines?) [0-9]+/)) wrong("refers to a number:" substr($0, RSTART, RLENGTH))
-    for (rest = $0; match(rest, /\]\([^)]*\)/); rest = substr(rest, RSTART + RLENGTH)) link(substr(rest, RSTART + 2, RLENGTH - 3))
-    for (rest = $0; match(rest, /(src|href)="[^"]*"/); rest = substr(rest, RSTART + RLENGTH)) {
-        target = substr(rest, RSTART, RLENGTH - 1); sub(/.*"/, "", target); link(target)
+    for (rest = $0; match(rest, /\]\([^)]*\)/); ) {
+        target = substr(rest, RSTART + 2, RLENGTH - 3); rest = substr(rest, RSTART + RLENGTH); link(target)
+    }
+    for (rest = $0; match(rest, /(src|href)="[^"]*"/); ) {
+        target = substr(rest, RSTART, RLENGTH - 1); rest = substr(rest, RSTART + RLENGTH); sub(/.*"/, "", target); link(target)
     }
 }
 END { for (key in wanted) if (!(key in anchors)) print wanted[key] >> errors }

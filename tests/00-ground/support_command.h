@@ -1,0 +1,32 @@
+/* Commands run inside this process, as main.c runs them. */
+#ifndef SUPPORT_COMMAND_H
+#define SUPPORT_COMMAND_H
+
+#include "command.h"
+#include "support_faults.h"
+
+struct ran {
+    int result;
+    char *out; /* what it printed; the caller's to free */
+    size_t length;
+    struct notes notes;
+    uint64_t calls;  /* of the kind that a fault was asked for */
+    int64_t leaked; /* pieces of memory */
+};
+
+/* Runs the command `words[0]` on an image. Behind it come its words and options, in any order, up to
+ * NULL: "--json", "--mirror=1". `fault` may be NULL. */
+void run_words(struct ran *ran, const char *image, const char *const words[],
+               const struct fault *fault);
+
+/* The same without a fault, for words that are written down. */
+#define run_command(ran, image, ...)                                                               \
+    run_words(ran, image, (const char *const[]){__VA_ARGS__, NULL}, NULL)
+
+/* As run_words, but what is printed goes nowhere, and its length is not known: for the masses. */
+int run_unseen(const char *image, const char *const words[], struct notes *notes);
+
+/* Is every line of the text a JSON object, and nothing else? */
+bool is_json_lines(const char *text, size_t length);
+
+#endif
