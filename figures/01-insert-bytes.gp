@@ -22,7 +22,7 @@ set xrange [-4:104]
 set yrange [0:20000]
 set label 1 "full" at 13,11000 tc rgb dark
 set label 2 "70 % full" at 10,6900 tc rgb middle
-set label 3 "30 % full" at 4,2500 tc rgb orange
+set label 3 "30 % full" at 4,2500 tc rgb "#a86400"
 plot data using (at(100, "53")):(column("formula")) with lines lc rgb "#888888" notitle, \
      data using (at(70, "53")):(column("formula")) with lines lc rgb "#888888" notitle, \
      data using (at(30, "53")):(column("formula")) with lines lc rgb "#888888" notitle, \
@@ -48,7 +48,7 @@ set xtics (10, 20, 40, 60, 80, 100)
 set yrange [100:400000]
 set label 1 "64 KiB" at 28,16000 right tc rgb dark
 set label 2 "16 KiB" at 28,4000 right tc rgb middle
-set label 3 "4 KiB" at 28,1000 right tc rgb orange
+set label 3 "4 KiB" at 28,1000 right tc rgb "#a86400"
 plot half(65536, x) with lines lc rgb "#888888" notitle, \
      half(16384, x) with lines lc rgb "#888888" notitle, \
      half(4096, x) with lines lc rgb "#888888" notitle, \

@@ -3,6 +3,7 @@
 #include "command.h"
 #include "fail.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -20,6 +21,7 @@ static void gather_options(const struct command *command, struct argp_option *ta
     for (int i = 0; global_options[i]; i++)
         for (const struct argp_option *global = global_options[i]; global->name; global++)
             table[count++] = *global;
+    assert(count < OPTION_TABLE);
     for (int i = 0; i < count; i++)
         if (!table[i].key)
             table[i].key = KEY_FIRST + i;
@@ -91,8 +93,8 @@ static void print_notes(const struct invocation *invocation)
                 notes->count - NOTES_KEPT);
 }
 
-/* A result that could not be written is no result, and neither is help: argp ends the process that has
- * printed it, so this waits for every end. */
+/* A result that could not be written is no result, and neither is help: argp ends the process that
+ * has printed it, so this waits for every end. */
 static void finish_output(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))

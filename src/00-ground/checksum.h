@@ -1,7 +1,7 @@
 /* Checksums: the four algorithms that a file system may name in its superblock.
  *
- * All come from libraries: crc32c from isa-l (three streams abreast, by the processor's own
- * instruction), xxhash64 from xxhash, sha256 and blake2b (256 bits) from libgcrypt.
+ * All come from libraries: crc32c from isa-l (by the processor's own instructions), xxhash64 from
+ * xxhash, sha256 and blake2b (256 bits) from libgcrypt.
  */
 #ifndef CHECKSUM_H
 #define CHECKSUM_H

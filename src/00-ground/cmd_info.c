@@ -73,7 +73,8 @@ static void report_features(struct report *report, const struct superblock *supe
     report_flags(report, "flags", from_le64(super->flags), super_flag_name);
 }
 
-/* One copy: good, absent, stale (of an older generation than the one in use), or what is wrong. */
+/* One copy: good, absent, stale (of an older generation than the one in use), foreign (of another
+ * file system), or what is wrong. */
 static int report_mirror(struct report *report, struct device *device, int mirror,
                          const struct superblock *used)
 {
@@ -90,8 +91,9 @@ static int report_mirror(struct report *report, struct device *device, int mirro
         report_word(report, "state", "bad");
         report_name(report, "reason", fail_message(), strlen(fail_message()));
     } else {
+        bool foreign = memcmp(copy.fsid, used->fsid, FSID_SIZE) != 0;
         bool stale = from_le64(copy.generation) < from_le64(used->generation);
-        report_word(report, "state", stale ? "stale" : "good");
+        report_word(report, "state", foreign ? "foreign" : stale ? "stale" : "good");
         report_number(report, "generation", from_le64(copy.generation));
     }
     report_end(report);
@@ -122,33 +124,38 @@ static int report_superblock(struct report *report, struct device *device,
     return result;
 }
 
+/* Shows the superblock even of an image that is not supported; the failure says why it is not. */
+static int info_show(const struct invocation *invocation, struct device *device, int mirror)
+{
+    struct superblock super;
+    int result = invocation_option(invocation, "mirror")
+                     ? superblock_read(device, mirror, &super)
+                     : superblock_open(device, &super, &mirror, invocation->notes);
+    if (result < 0 && result != -EOPNOTSUPP)
+        return result;
+    struct report report;
+    enum report_form form = invocation_option(invocation, "json") ? REPORT_JSON : REPORT_COLUMNS;
+    result = report_open(&report, invocation->out, form);
+    if (result < 0)
+        return result;
+    result = report_superblock(&report, device, &super, mirror);
+    report_close(&report);
+    return result < 0 ? result : superblock_supported(&super);
+}
+
 static int info_run(struct invocation *invocation)
 {
-    uint64_t wanted = 0;
-    int result = invocation_number(invocation, "mirror", &wanted);
+    uint64_t mirror = 0;
+    int result = invocation_number(invocation, "mirror", &mirror);
     if (result != 0)
         return result;
-    if (wanted >= SUPERBLOCK_MIRRORS)
+    if (mirror >= SUPERBLOCK_MIRRORS)
         return wrong_usage("--mirror: the mirrors are 0, 1 and 2");
     struct device *device;
     result = invocation_open(invocation, false, &device);
     if (result != 0)
         return result;
-
-    struct superblock super;
-    int mirror = (int)wanted;
-    if (invocation_option(invocation, "mirror"))
-        result = superblock_read(device, mirror, &super);
-    else
-        result = superblock_open(device, &super, &mirror, invocation->notes);
-    struct report report;
-    enum report_form form = invocation_option(invocation, "json") ? REPORT_JSON : REPORT_COLUMNS;
-    if (result == 0)
-        result = report_open(&report, invocation->out, form);
-    if (result == 0) {
-        result = report_superblock(&report, device, &super, mirror);
-        report_close(&report);
-    }
+    result = info_show(invocation, device, (int)mirror);
     device_close(device);
     return result;
 }

@@ -30,8 +30,7 @@ int device_flush(struct device *device);
 int device_size(struct device *device, uint64_t *size);
 int device_resize(struct device *device, uint64_t size);
 
-/* Closes and frees; nothing happens for NULL. A device that must not lose data is flushed before.
- */
+/* Closes and frees; nothing happens for NULL. What must not be lost is flushed before. */
 void device_close(struct device *device);
 
 /* Fails unless [offset, offset + length) lies within `size` bytes: the check all kinds share. */
@@ -55,7 +54,7 @@ int window_device_open(struct device *under, uint64_t offset, uint64_t length,
 int partition_device_open(struct device *under, const char *path, int number,
                           struct device **device);
 
-/* --- for tests and the laboratory --- */
+/* --- for tests and the laboratory --------------------------------------------------- */
 
 enum device_event_type { DEVICE_READ, DEVICE_WRITE, DEVICE_FLUSH, DEVICE_RESIZE };
 

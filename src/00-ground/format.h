@@ -39,8 +39,7 @@ enum {
 
 #define SUPERBLOCK_MAGIC 0x4d5f53665248425fULL /* the bytes "_BHRfS_M" */
 
-/* --- keys, blocks --------------------------------------------------------------------------------
- */
+/* --- keys, blocks ------------------------------------------------------------------- */
 
 struct disk_key {
     le64 objectid;
@@ -85,8 +84,7 @@ PINNED(key_ptr, 33, generation, 25);
 #define HEADER_BACKREF_REV_SHIFT 56
 #define HEADER_MIXED_BACKREF_REV 1
 
-/* --- the superblock ------------------------------------------------------------------------------
- */
+/* --- the superblock ----------------------------------------------------------------- */
 
 struct dev_item {
     le64 devid;
@@ -205,8 +203,7 @@ enum csum_type {
 #define INCOMPAT_RAID_STRIPE_TREE (1ULL << 14)
 #define INCOMPAT_SIMPLE_QUOTA     (1ULL << 16)
 
-/* --- object ids and key types --------------------------------------------------------------------
- */
+/* --- object ids and key types ------------------------------------------------------- */
 
 #define ROOT_TREE_OBJECTID        1ULL
 #define EXTENT_TREE_OBJECTID      2ULL
@@ -283,8 +280,7 @@ enum key_type {
     STRING_ITEM_KEY = 253,
 };
 
-/* --- the volume: chunks, devices, block groups ---------------------------------------------------
- */
+/* --- the volume: chunks, devices, block groups -------------------------------------- */
 
 struct stripe {
     le64 devid;
@@ -380,8 +376,7 @@ struct balance_item {
 };
 PINNED(balance_item, 448, unused, 416);
 
-/* --- extents and their back references -----------------------------------------------------------
- */
+/* --- extents and their back references ---------------------------------------------- */
 
 struct extent_item {
     le64 refs;
@@ -543,7 +538,7 @@ PINNED(verity_descriptor_item, 25, encryption, 24);
 /* --- roots
  * ---------------------------------------------------------------------------------------- */
 
-/* Images of before Linux 3.5 end behind `level`: the item is 239 bytes there. */
+/* Images of before Linux 3.6 end behind `level`: the item is 239 bytes there. */
 struct root_item {
     struct inode_item inode;
     le64 generation;
@@ -593,7 +588,7 @@ struct qgroup_status_item {
     le64 generation;
     le64 flags;
     le64 rescan;
-    le64 enable_gen; /* with simple quotas only: the item ends before it otherwise */
+    le64 enable_gen; /* older kernels end the item before it */
 };
 PINNED(qgroup_status_item, 40, enable_gen, 32);
 

@@ -49,7 +49,8 @@ static int recording_write(struct device *device, uint64_t offset, const void *b
     void *copy = malloc(length ? length : 1);
     if (!copy)
         return fail(ENOMEM, "out of memory for the record of a device");
-    memcpy(copy, buffer, length);
+    if (length > 0)
+        memcpy(copy, buffer, length);
     result = device_write(recording->under, offset, buffer, length);
     if (result < 0)
         free(copy);

@@ -10,7 +10,8 @@
 
 enum { COLUMN_WIDTH = 22 };
 
-/* --- yajl's memory --------------------------------------------------------------------------------- */
+/* --- yajl's memory
+ * --------------------------------------------------------------------------------- */
 
 /* yajl does not look whether it got the memory that it asked for. So it gets pieces of one that was
  * there before, and what it writes goes straight to the file: all it keeps is its state. */
@@ -47,7 +48,8 @@ static void json_print(void *file, const char *text, size_t length)
     fwrite_unlocked(text, 1, length, file);
 }
 
-/* --- opening --------------------------------------------------------------------------------------- */
+/* --- opening
+ * --------------------------------------------------------------------------------------- */
 
 int report_open(struct report *report, FILE *file, enum report_form form)
 {
@@ -68,8 +70,7 @@ void report_close(struct report *report)
     free(report->json_memory);
 }
 
-/* --- text ----------------------------------------------------------------------------------------
- */
+/* --- text --------------------------------------------------------------------------- */
 
 static void put_bytes(struct report *report, const void *bytes, size_t length)
 {

@@ -12,8 +12,7 @@ uint64_t superblock_offset(int mirror)
     return offsets[mirror];
 }
 
-/* --- features ----------------------------------------------------------------------------------
- */
+/* --- features ----------------------------------------------------------------------- */
 
 /* Names by bit, as `mkfs.btrfs -O` and sysfs spell them. */
 static const char *const incompat_names[] = {
@@ -180,8 +179,7 @@ static int check_length(const struct superblock *super, uint64_t bytenr, uint64_
     return 0;
 }
 
-/* --- reading ------------------------------------------------------------------------------------
- */
+/* --- reading ------------------------------------------------------------------------ */
 
 int superblock_read(struct device *device, int mirror, struct superblock *super)
 {
@@ -200,8 +198,9 @@ int superblock_read(struct device *device, int mirror, struct superblock *super)
     return result;
 }
 
-/* The good mirror with the highest generation, when the primary is not good. `fail` holds the
- * primary's fault; it stays when no mirror is good either. */
+/* A good mirror, when the primary is not good: of those with the fsid of the first one that is
+ * good, the one with the highest generation. A later copy may be left over from another file
+ * system. `fail` holds the primary's fault; it stays when no mirror is good either. */
 static int superblock_fall_back(struct device *device, int primary_fault, struct superblock *super,
                                 int *mirror, struct notes *notes)
 {
@@ -214,7 +213,8 @@ static int superblock_fall_back(struct device *device, int primary_fault, struct
         struct superblock copy;
         if (superblock_read(device, i, &copy) < 0)
             continue;
-        if (*mirror == 0 || from_le64(copy.generation) > from_le64(super->generation)) {
+        if (*mirror == 0 || (memcmp(copy.fsid, super->fsid, FSID_SIZE) == 0 &&
+                             from_le64(copy.generation) > from_le64(super->generation))) {
             *super = copy;
             *mirror = i;
         }

@@ -2,7 +2,8 @@
  *
  * There are up to three copies, at 64 KiB, 64 MiB and 256 GiB of the device, as far as it reaches.
  * The kernel reads the first alone. Here the first counts too when it is good; when it is not, the
- * good copy with the highest generation takes its place, and a note says so.
+ * good copy with the highest generation takes its place, and a note says so. A copy far out on the
+ * device may be left over from an older, larger file system: the fsid tells.
  *
  * What must hold in a superblock (superblock_check reports the number):
  *   U1  the magic is there
@@ -32,7 +33,7 @@ int superblock_check(const struct superblock *super, uint64_t bytenr);
 int superblock_read(struct device *device, int mirror, struct superblock *super);
 
 /* Reads the superblock that counts, as told above, and refuses features that are not supported
- * (EOPNOTSUPP, each by name). *mirror says which copy it was. */
+ * (EOPNOTSUPP, each by name; *super is there all the same). *mirror says which copy it was. */
 int superblock_open(struct device *device, struct superblock *super, int *mirror,
                     struct notes *notes);
 

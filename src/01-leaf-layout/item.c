@@ -18,8 +18,7 @@ struct walk {
     struct report *report; /* NULL in a check */
 };
 
-/* --- taking structures from the data -------------------------------------------------------------
- */
+/* --- taking structures from the data ------------------------------------------------ */
 
 /* What is wrong with the item, behind where it is. */
 __attribute__((format(printf, 2, 3))) static int bad_item(const struct walk *walk,
@@ -69,8 +68,7 @@ static void close_record(struct walk *walk)
         report_end(walk->report);
 }
 
-/* --- items that are one structure ----------------------------------------------------------------
- */
+/* --- items that are one structure --------------------------------------------------- */
 
 static int walk_record(struct walk *walk, const struct record *record)
 {
@@ -135,8 +133,7 @@ static int walk_nothing(struct walk *walk)
     return 0;
 }
 
-/* --- names ---------------------------------------------------------------------------------------
- */
+/* --- names -------------------------------------------------------------------------- */
 
 /* A name, or the value of an xattr. */
 static int walk_name(struct walk *walk, const char *field, uint16_t length, uint16_t longest)
@@ -210,8 +207,7 @@ static int walk_dir_entries(struct walk *walk)
     return 0;
 }
 
-/* --- file extents, checksums ---------------------------------------------------------------------
- */
+/* --- file extents, checksums -------------------------------------------------------- */
 
 static int walk_inline_extent(struct walk *walk, const struct file_extent_item *extent)
 {
@@ -278,8 +274,7 @@ static int walk_csums(struct walk *walk)
     return 0;
 }
 
-/* --- extents and their back references -----------------------------------------------------------
- */
+/* --- extents and their back references ---------------------------------------------- */
 
 /* The inline reference of a type that has only an offset: a root, or the address of a parent. */
 static void report_plain_ref(struct walk *walk, const char *what, const char *field,

@@ -7,8 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-/* --- names ---------------------------------------------------------------------------------------
- */
+/* --- names -------------------------------------------------------------------------- */
 
 #define LENGTH_OF(array) (sizeof(array) / sizeof(array)[0])
 
@@ -75,8 +74,7 @@ static const char *qgroup_status_flag_name(unsigned bit)
     return bit < LENGTH_OF(names) ? names[bit] : NULL;
 }
 
-/* --- tables --------------------------------------------------------------------------------------
- */
+/* --- tables ------------------------------------------------------------------------- */
 
 #define FIELD(type, member, form, name_of)                                                         \
     {                                                                                              \
@@ -226,8 +224,7 @@ RECORD(verity_record, verity_descriptor_item, "verity_descriptor",
 /* clang-format on */
 /* end records */
 
-/* --- the loop ------------------------------------------------------------------------------------
- */
+/* --- the loop ----------------------------------------------------------------------- */
 
 static uint64_t read_number(const unsigned char *bytes, size_t size)
 {

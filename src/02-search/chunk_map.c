@@ -6,8 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- what is in a chunk item ---------------------------------------------------------------------
- */
+/* --- what is in a chunk item -------------------------------------------------------- */
 
 static bool is_multiple(uint64_t n, uint32_t sectorsize)
 {
@@ -78,8 +77,7 @@ static int take_stripes(const struct chunk_map *map, const struct stripe *stripe
     return 0;
 }
 
-/* --- the map -------------------------------------------------------------------------------------
- */
+/* --- the map ------------------------------------------------------------------------ */
 
 /* The number of chunks that begin at or before `logical`. */
 static size_t chunks_up_to(const struct chunk_map *map, uint64_t logical)

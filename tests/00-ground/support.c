@@ -4,8 +4,7 @@
 
 #include <string.h>
 
-Suite *make_suite(const char *name, double seconds, void (*setup)(void),
-                  const TTest *const tests[])
+Suite *make_suite(const char *name, double seconds, void (*setup)(void), const TTest *const tests[])
 {
     Suite *suite = suite_create(name);
     TCase *tcase = tcase_create(name);

@@ -8,8 +8,8 @@
 
 #undef fail /* Check's own, of long ago */
 
-/* The suite of a test file. `seconds` is the time limit of each test; SUITE_WITH calls `setup` before
- * the first one, in the process that all tests are forked from. */
+/* The suite of a test file. `seconds` is the time limit of each test; SUITE_WITH calls `setup`
+ * before the first one, in the process that all tests are forked from. */
 #define SUITE_WITH(name, seconds, setup, ...)                                                      \
     Suite *suite_##name(void);                                                                     \
     Suite *suite_##name(void)                                                                      \

@@ -1,5 +1,6 @@
 #include "support_command.h"
 
+#include "fail.h"
 #include "support.h"
 
 #include <stdlib.h>
@@ -75,6 +76,49 @@ void run_words(struct ran *ran, const char *image, const char *const words[],
     ran->out = calloc(1, ran->length + 1);
     ck_assert_int_eq(pread(fd, ran->out, ran->length, 0), length);
     fclose(invocation.out);
+}
+
+void check_output(const char *at, const char *words, const char *image, const char *const command[])
+{
+    struct ran ran;
+    run_words(&ran, image, command, NULL);
+    expect(ran.result == 0, "%s: %s: %d: %s", at, command[0], ran.result, fail_message());
+    expect(strstr(ran.out, words), "%s: %s: '%s' is not in\n%s", at, command[0], words, ran.out);
+    free(ran.out);
+}
+
+void check_refusal(const char *at, int result, const char *words, const char *image,
+                   const char *const command[])
+{
+    struct ran ran;
+    run_words(&ran, image, command, NULL);
+    expect(ran.result == result, "%s: %s: %d, not %d: %s", at, command[0], ran.result, result,
+           fail_message());
+    expect(strstr(fail_message(), words), "%s: %s: says '%s', not '%s'", at, command[0],
+           fail_message(), words);
+    expect(ran.length == 0, "%s: %s: prints %s", at, command[0], ran.out);
+    free(ran.out);
+}
+
+uint64_t check_faults(enum fault_call call, int error, const char *image,
+                      const char *const command[], bool (*is_right)(const struct ran *ran))
+{
+    uint64_t faults = 0;
+    for (int lasting = 0; lasting <= 1; lasting++) {
+        struct fault fault = {
+            .call = call, .error = error, .failing = lasting ? FAULTS_WITHOUT_END : 1};
+        struct ran ran = {.calls = 1};
+        for (; fault.first < ran.calls; fault.first++, faults++) {
+            run_words(&ran, image, command, &fault);
+            bool right = ran.result == 0 ? is_right && is_right(&ran) : ran.result == -error;
+            expect(right, "%s, call %ju: %d: %s\n%s", command[0], (uintmax_t)fault.first,
+                   ran.result, fail_message(), ran.out);
+            expect(ran.leaked == 0, "%s, call %ju: %jd pieces of memory leaked", command[0],
+                   (uintmax_t)fault.first, (intmax_t)ran.leaked);
+            free(ran.out);
+        }
+    }
+    return faults;
 }
 
 int run_unseen(const char *image, const char *const words[], struct notes *notes)

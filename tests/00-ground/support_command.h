@@ -10,18 +10,36 @@ struct ran {
     char *out; /* what it printed; the caller's to free */
     size_t length;
     struct notes notes;
-    uint64_t calls;  /* of the kind that a fault was asked for */
+    uint64_t calls; /* of the kind that a fault was asked for */
     int64_t leaked; /* pieces of memory */
 };
 
-/* Runs the command `words[0]` on an image. Behind it come its words and options, in any order, up to
- * NULL: "--json", "--mirror=1". `fault` may be NULL. */
+/* Runs the command `words[0]` on an image. Behind it come its words and options, in any order, up
+ * to NULL: "--json", "--mirror=1". `fault` may be NULL. */
 void run_words(struct ran *ran, const char *image, const char *const words[],
                const struct fault *fault);
 
 /* The same without a fault, for words that are written down. */
 #define run_command(ran, image, ...)                                                               \
     run_words(ran, image, (const char *const[]){__VA_ARGS__, NULL}, NULL)
+
+/* The command succeeds, and prints these words among others. */
+#define expect_output(words, image, ...)                                                           \
+    check_output(AT, words, image, (const char *const[]){__VA_ARGS__, NULL})
+void check_output(const char *at, const char *words, const char *image,
+                  const char *const command[]);
+
+/* The command prints nothing and returns `result`, with these words in the message. */
+#define expect_refusal(result, words, image, ...)                                                  \
+    check_refusal(AT, result, words, image, (const char *const[]){__VA_ARGS__, NULL})
+void check_refusal(const char *at, int result, const char *words, const char *image,
+                   const char *const command[]);
+
+/* Each call of a kind in the command fails: once, then with all that follow. It ends with the
+ * fault's own error and prints nothing; or it succeeds, and `is_right` (not NULL) says whether what
+ * it printed is right. It never leaks. Returns how many faults there were. */
+uint64_t check_faults(enum fault_call call, int error, const char *image,
+                      const char *const command[], bool (*is_right)(const struct ran *ran));
 
 /* As run_words, but what is printed goes nowhere, and its length is not known: for the masses. */
 int run_unseen(const char *image, const char *const words[], struct notes *notes);

@@ -15,7 +15,8 @@ struct device *make_memory(uint64_t size)
     return device;
 }
 
-/* What would pass the end is refused, also where offset + length wraps around; nothing is touched. */
+/* What would pass the end is refused, also where offset + length wraps around; nothing is touched.
+ */
 static void check_end(struct device *device, uint64_t size)
 {
     static const struct {
@@ -26,8 +27,7 @@ static void check_end(struct device *device, uint64_t size)
     for (size_t i = 0; i < LENGTH_OF(cases); i++) {
         uint64_t offset = size - cases[i].length + cases[i].beyond;
         expect_failure(EIO, "passes the end", device_read(device, offset, bytes, cases[i].length));
-        expect_failure(EIO, "passes the end",
-                       device_write(device, offset, bytes, cases[i].length));
+        expect_failure(EIO, "passes the end", device_write(device, offset, bytes, cases[i].length));
     }
     for (uint64_t offset = UINT64_MAX; offset > UINT64_MAX - 4096; offset -= 1365) {
         expect_failure(EIO, "passes the end", device_read(device, offset, bytes, sizeof bytes));

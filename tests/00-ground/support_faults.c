@@ -38,7 +38,8 @@ EARLY static bool strikes(enum fault_call call)
     return true;
 }
 
-/* --- memory --------------------------------------------------------------------------------------- */
+/* --- memory
+ * --------------------------------------------------------------------------------------- */
 
 /* What is behind the definitions here: AddressSanitizer, or the C library. */
 #ifdef __SANITIZE_ADDRESS__
@@ -103,7 +104,8 @@ EARLY void free(void *memory)
     REAL(free)(memory);
 }
 
-/* --- files ---------------------------------------------------------------------------------------- */
+/* --- files
+ * ---------------------------------------------------------------------------------------- */
 
 /* What becomes of a transfer of `length` bytes that is struck: its new length, or -1. */
 static ssize_t struck(size_t length)

@@ -1,7 +1,7 @@
 /* Faults on demand: the n-th call of malloc, pread, ... of this process fails.
  *
- * The test program defines these functions itself, so that every call goes through here, those of the
- * libraries too; each does what the C library's does, until it is told to fail.
+ * The test program defines these functions itself, so that every call goes through here, those of
+ * the libraries too; each does what the C library's does, until it is told to fail.
  */
 #ifndef SUPPORT_FAULTS_H
 #define SUPPORT_FAULTS_H

@@ -1,8 +1,8 @@
 /* Images for tests: files of tests/images, unpacked into memory, to be damaged at will.
  *
- * An image is a file without a name (memfd); commands open it by `path`. What is written to it through
- * image_write and what calls that can be taken back with image_undo. Nothing here uses the code under
- * test but checksums: tree blocks are found by looking for their headers.
+ * An image is a file without a name (memfd); commands open it by `path`. What is written to it
+ * through image_write and what calls that can be taken back with image_undo. Nothing here uses the
+ * code under test but checksums: tree blocks are found by looking for their headers.
  */
 #ifndef SUPPORT_IMAGE_H
 #define SUPPORT_IMAGE_H

@@ -5,8 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-/* From the sources named: RFC 3720 B.4 (crc32c), the specification of xxhash (XXH64, seed 0), FIPS 180-2
- * (sha256), and `b2sum -l 256`, which agrees with the test vectors of libb2 for the empty message. */
+/* From the sources named: RFC 3720 B.4 (crc32c), the specification of xxhash (XXH64, seed 0), FIPS
+ * 180-2 (sha256), and `b2sum -l 256`, which agrees with the test vectors of libb2 for the empty
+ * message. */
 static const struct {
     uint16_t type;
     const char *data;

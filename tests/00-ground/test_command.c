@@ -37,10 +37,25 @@ START_TEST(numbers)
         ck_assert_uint_eq(value, right[i].value);
     }
     static const char *const wrong[] = {
-        "",   " 1",  "-1",  "+1",    "x",     "0x",
-        "4B", "4KB", "4KK", "1.5K",  "4 K",   "K",
-        "1 ", "0xg", "1e3", "18446744073709551616", "0x10000000000000000",
-        "16E", "18014398509481984K",
+        "",
+        " 1",
+        "-1",
+        "+1",
+        "x",
+        "0x",
+        "4B",
+        "4KB",
+        "4KK",
+        "1.5K",
+        "4 K",
+        "K",
+        "1 ",
+        "0xg",
+        "1e3",
+        "18446744073709551616",
+        "0x10000000000000000",
+        "16E",
+        "18014398509481984K",
     };
     for (size_t i = 0; i < LENGTH_OF(wrong); i++) {
         uint64_t value = 7;
@@ -82,7 +97,8 @@ START_TEST(usage)
 }
 END_TEST
 
-/* --- opening -------------------------------------------------------------------------------------- */
+/* --- opening
+ * -------------------------------------------------------------------------------------- */
 
 static int open_with(const struct image *image, const char *offset, const char *partition,
                      struct device **device)

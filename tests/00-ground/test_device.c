@@ -26,8 +26,7 @@ START_TEST(ranges)
         {UINT64_MAX, 2, SIZE_MAX - 1, 0},
     };
     for (size_t i = 0; i < LENGTH_OF(cases); i++) {
-        int result =
-            device_check_range(cases[i].size, cases[i].offset, cases[i].length, "read");
+        int result = device_check_range(cases[i].size, cases[i].offset, cases[i].length, "read");
         expect(result == (cases[i].within ? 0 : -EIO), "case %zu: %d", i, result);
     }
     expect_failure(EIO, "write of 8 bytes at 96 passes the end at 100",

@@ -36,8 +36,8 @@ static int call(struct device *device, enum device_event_type type)
     return 0;
 }
 
-/* Each kind alone: `calls` of it pass, every further one fails and is not passed on; the other kinds
- * pass for ever and are not counted. */
+/* Each kind alone: `calls` of it pass, every further one fails and is not passed on; the other
+ * kinds pass for ever and are not counted. */
 START_TEST(fails_from_a_call_on)
 {
     for (enum device_event_type type = DEVICE_READ; type <= DEVICE_RESIZE; type++) {

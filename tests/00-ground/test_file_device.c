@@ -78,8 +78,7 @@ START_TEST(refused)
     int before = open_files();
     for (size_t i = 0; i < LENGTH_OF(cases); i++) {
         struct device *device;
-        expect_failure(cases[i].error, cases[i].words,
-                       file_device_open(cases[i].path, 0, &device));
+        expect_failure(cases[i].error, cases[i].words, file_device_open(cases[i].path, 0, &device));
     }
     ck_assert_int_eq(open_files(), before);
     unlink(pipe);

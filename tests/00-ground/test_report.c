@@ -27,8 +27,8 @@ static const char *told(enum report_form form, void (*tell)(struct report *repor
     return text;
 }
 
-static void check_forms(void (*tell)(struct report *report), const char *lines,
-                        const char *columns, const char *json)
+static void check_forms(void (*tell)(struct report *report), const char *lines, const char *columns,
+                        const char *json)
 {
     ck_assert_str_eq(told(REPORT_LINES, tell), lines);
     ck_assert_str_eq(told(REPORT_COLUMNS, tell), columns);
@@ -37,7 +37,8 @@ static void check_forms(void (*tell)(struct report *report), const char *lines,
     ck_assert(is_json_lines(text, strlen(text)));
 }
 
-/* --- records -------------------------------------------------------------------------------------- */
+/* --- records
+ * -------------------------------------------------------------------------------------- */
 
 static void tell_nested(struct report *report)
 {
@@ -74,7 +75,8 @@ START_TEST(records_and_lists)
 }
 END_TEST
 
-/* --- fields --------------------------------------------------------------------------------------- */
+/* --- fields
+ * --------------------------------------------------------------------------------------- */
 
 static void tell_numbers(struct report *report)
 {
@@ -108,7 +110,7 @@ END_TEST
 static void tell_values(struct report *report)
 {
     const uint8_t none[UUID_SIZE] = {0};
-    const uint8_t uuid[UUID_SIZE] = {0, 0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
+    const uint8_t uuid[UUID_SIZE] = {0,    0x11, 0x22, 0x33, 0x44, 0x55, 0x66, 0x77,
                                      0x88, 0x99, 0xaa, 0xbb, 0xcc, 0xdd, 0xee, 0xff};
     const struct timespec_item early = {to_le64((uint64_t)-1), to_le32(5)};
     report_begin(report, "r");
@@ -145,7 +147,8 @@ START_TEST(values)
 }
 END_TEST
 
-/* --- names ---------------------------------------------------------------------------------------- */
+/* --- names
+ * ---------------------------------------------------------------------------------------- */
 
 static const char *name_bytes;
 static size_t name_length;
@@ -197,7 +200,7 @@ END_TEST
 START_TEST(random_names)
 {
     struct dice dice = {11};
-    char bytes[40];
+    static char bytes[40];
     name_bytes = bytes;
     for (unsigned round = 0; round < 20000; round++) {
         name_length = dice_below(&dice, sizeof bytes);
@@ -210,7 +213,8 @@ START_TEST(random_names)
 }
 END_TEST
 
-/* --- limits --------------------------------------------------------------------------------------- */
+/* --- limits
+ * --------------------------------------------------------------------------------------- */
 
 static const char *long_name(unsigned bit)
 {

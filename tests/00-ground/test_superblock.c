@@ -36,7 +36,8 @@ static struct superblock good_super(void)
     return super;
 }
 
-/* --- U1 to U10 ------------------------------------------------------------------------------------ */
+/* --- U1 to U10
+ * ------------------------------------------------------------------------------------ */
 
 /* One field, set to another value. */
 struct edit {
@@ -50,8 +51,10 @@ struct edit {
 
 static void apply(struct superblock *super, const struct edit *edit)
 {
-    for (size_t i = 0; i < edit->size; i++)
-        ((uint8_t *)super)[edit->offset + i] = i < 8 ? (uint8_t)(edit->value >> 8 * i) : 0;
+    le64 value = to_le64(edit->value);
+    unsigned char *field = (unsigned char *)super + edit->offset;
+    memset(field, 0, edit->size);
+    memcpy(field, &value, edit->size < sizeof value ? edit->size : sizeof value);
 }
 
 static int read_edited(const struct edit edits[], size_t nedits)
@@ -184,7 +187,8 @@ START_TEST(metadata_uuid)
 }
 END_TEST
 
-/* --- features ------------------------------------------------------------------------------------- */
+/* --- features
+ * ------------------------------------------------------------------------------------- */
 
 START_TEST(each_feature)
 {
@@ -192,12 +196,12 @@ START_TEST(each_feature)
         const char *name;
         bool readable;
     } features[] = {
-        {"mixed-backref", true},   {"default-subvol", true}, {"mixed-bg", true},
-        {"compress-lzo", true},    {"compress-zstd", true},  {"big-metadata", true},
-        {"extref", true},          {"raid56", false},        {"skinny-metadata", true},
-        {"no-holes", true},        {"metadata-uuid", true},  {"raid1c34", false},
-        {"zoned", false},          {"extent-tree-v2", false}, {"raid-stripe-tree", false},
-        {NULL, false},             {"simple-quota", true},
+        {"mixed-backref", true}, {"default-subvol", true},  {"mixed-bg", true},
+        {"compress-lzo", true},  {"compress-zstd", true},   {"big-metadata", true},
+        {"extref", true},        {"raid56", false},         {"skinny-metadata", true},
+        {"no-holes", true},      {"metadata-uuid", true},   {"raid1c34", false},
+        {"zoned", false},        {"extent-tree-v2", false}, {"raid-stripe-tree", false},
+        {NULL, false},           {"simple-quota", true},
     };
     struct superblock super = good_super();
     for (unsigned bit = 0; bit < 64; bit++) {
@@ -240,7 +244,8 @@ START_TEST(several_devices)
 }
 END_TEST
 
-/* --- which copy counts ---------------------------------------------------------------------------- */
+/* --- which copy counts
+ * ---------------------------------------------------------------------------- */
 
 enum { ABSENT = 0, BAD = -1 }; /* else the copy's generation */
 
@@ -284,10 +289,19 @@ START_TEST(which_copy_counts)
         int generations[SUPERBLOCK_MIRRORS];
         int used; /* BAD: none */
     } cases[] = {
-        {{5, ABSENT, ABSENT}, 0}, {{5, 5, 5}, 0},      {{5, 9, 9}, 0},       {{5, BAD, BAD}, 0},
-        {{BAD, 5, ABSENT}, 1},    {{BAD, 5, 5}, 1},    {{BAD, 5, 7}, 2},     {{BAD, 7, 5}, 1},
-        {{BAD, BAD, 3}, 2},       {{BAD, 3, BAD}, 1},  {{BAD, ABSENT, ABSENT}, BAD},
-        {{BAD, BAD, BAD}, BAD},   {{5, ABSENT, 9}, 0},
+        {{5, ABSENT, ABSENT}, 0},
+        {{5, 5, 5}, 0},
+        {{5, 9, 9}, 0},
+        {{5, BAD, BAD}, 0},
+        {{BAD, 5, ABSENT}, 1},
+        {{BAD, 5, 5}, 1},
+        {{BAD, 5, 7}, 2},
+        {{BAD, 7, 5}, 1},
+        {{BAD, BAD, 3}, 2},
+        {{BAD, 3, BAD}, 1},
+        {{BAD, ABSENT, ABSENT}, BAD},
+        {{BAD, BAD, BAD}, BAD},
+        {{5, ABSENT, 9}, 0},
     };
     for (size_t i = 0; i < LENGTH_OF(cases); i++) {
         struct superblock super;

@@ -43,8 +43,8 @@ START_TEST(must_be_within)
     static const struct {
         uint64_t offset, length, size; /* size 0: refused */
     } cases[] = {
-        {0, 1000, 1000}, {999, 1, 1},        {999, 0, 1},          {0, 1001, 0}, {1, 1000, 0},
-        {1001, 0, 0},    {UINT64_MAX, 2, 0}, {500, UINT64_MAX, 0},
+        {0, 1000, 1000}, {999, 1, 1},  {999, 0, 1},        {0, 1001, 0},
+        {1, 1000, 0},    {1001, 0, 0}, {UINT64_MAX, 2, 0}, {500, UINT64_MAX, 0},
     };
     struct device *disk = make_memory(1000);
     for (size_t i = 0; i < LENGTH_OF(cases); i++) {
@@ -84,7 +84,8 @@ START_TEST(size_unknown)
 }
 END_TEST
 
-/* --- partitions ----------------------------------------------------------------------------------- */
+/* --- partitions
+ * ----------------------------------------------------------------------------------- */
 
 /* A disk of 16 MiB with the table that this script for sfdisk makes. */
 static void make_disk(struct image *disk, const char *script)

@@ -37,7 +37,13 @@ skip() {
 }
 quietly() { "$@" > /dev/null; }
 subvolume() { quietly btrfs subvolume "$@"; }
-# few FROM TO FOLDER: small files, FROM to TO bytes long, and so many.
+# Does the image show what it was made for? holds PATTERN...: dump-tree prints each.
+holds() {
+    btrfs inspect-internal dump-tree "$image" > "$dir/scratch"
+    for pattern; do grep -q "$pattern" "$dir/scratch" || { echo "it holds no $pattern"; exit 1; }; done
+    rm "$dir/scratch"
+}
+# small_files COUNT FOLDER: so many files of a few bytes.
 small_files() { (mkdir -p "$2" && cd "$2" && seq 1 "$1" | split -l 1 -a 5 -d); }
 patch_byte() { printf x | dd of="$1" bs=1 seek="$2" conv=notrunc 2> /dev/null; }
 
@@ -55,6 +61,7 @@ zoo() (
     patch_byte sparse 5000000
     fallocate -l 1M prealloc
     patch_byte prealloc 400000
+    : > beyond-the-end
     fallocate -n -l 1M beyond-the-end
     cp regular punched
     fallocate -p -o 65536 -l 65536 punched
@@ -72,7 +79,7 @@ zoo() (
     mkdir links
     printf 'linked\n' > links/first
     if [ "${1-}" != few-links ]; then
-        for i in $(seq 100 400); do ln links/first "links/$(long_name "$i")"; done
+        perl -e 'link "links/first", sprintf("links/%d%0252d", $_, 0) for 100..400'
         for hash in $same_hash; do ln links/first "links/$hash"; done
     fi
     ln links/first folder/elsewhere
@@ -117,6 +124,7 @@ zoo_image() {
     on
     zoo
     off
+    holds INODE_EXTREF 'new$' 'prealloc data' 'type XATTR' 'type SOCK'
 }
 image_n4k_crc32c()   { zoo_image -n 4096 --csum crc32c -m dup; }
 image_n8k_xxhash()   { zoo_image -n 8192 --csum xxhash -m single; }
@@ -125,8 +133,14 @@ image_n32k_blake2()  { zoo_image -n 32768 --csum blake2; }
 image_n64k_crc32c()  { zoo_image -n 65536 --csum crc32c -d dup; }
 image_mixed()        { zoo_image -M -n 4096; }
 image_mixed_dup()    { zoo_image -M -n 4096 -m dup -d dup; }
-image_holes()        { zoo_image -O ^no-holes; }
-image_fat_metadata() { zoo_image -O ^skinny-metadata; }
+image_holes() {
+    zoo_image -O ^no-holes
+    holds 'disk byte 0 nr 0'
+}
+image_fat_metadata() {
+    zoo_image -O ^skinny-metadata
+    holds 'tree block key'
+}
 image_raid0() {
     format 256M -m raid0 -d raid0 || skip "mkfs.btrfs makes no raid0 of one device"
     on || skip "the kernel mounts no raid0 of one device"
@@ -153,6 +167,7 @@ image_space_cache() {
     sync -f "$mnt"
     rm "$mnt"/file?
     off
+    holds '(FREE_SPACE UNTYPED '
 }
 
 # Many small holes: the free space tree goes over to bitmaps.
@@ -163,6 +178,7 @@ image_bitmaps() {
     sync -f "$mnt"
     rm "$mnt"/*[13579]
     off
+    holds FREE_SPACE_BITMAP
 }
 
 image_many() {
@@ -183,26 +199,36 @@ image_compressed() {
         patch_byte "$mnt/$method/regular" 200000
         off
     done
+    holds 'inline.*(zlib)' 'inline.*(lzo)' 'inline.*(zstd)' 'extent compression 3 (zstd)'
 }
 
-# More references to an extent than fit into its item: keyed ones. Blocks shared by subvolumes of which
-# the first is gone: references by parent.
+# More references to an extent or block than fit into its item: keyed ones. Blocks of snapshots whose
+# origin has gone its own way, and then gone: references by parent.
 image_shared() {
     format 256M -n 4096
     on
     subvolume create "$mnt/origin"
-    small_files 400 "$mnt/origin/files"
+    small_files 1100 "$mnt/origin/files"
     head -c 40960 /dev/urandom > "$mnt/origin/extent"
-    for i in $(seq 30); do
+    for i in $(seq 20); do
         cp --reflink=always "$mnt/origin/extent" "$mnt/origin/copy$i"
-        subvolume snapshot "$mnt/origin" "$mnt/snapshot$i"
-        : > "$mnt/snapshot$i/files/x00${i}"
-        patch_byte "$mnt/snapshot$i/extent" 5000
+        cp --reflink=always "$mnt/origin/extent" "$mnt/copy$i"
     done
-    for i in $(seq 20); do cat "$mnt/origin/extent"; done > "$mnt/long"
+    subvolume create "$mnt/base"
+    small_files 100 "$mnt/base/files"
+    for i in $(seq 26); do
+        subvolume snapshot "$mnt/base" "$mnt/alike$i"
+        subvolume snapshot "$mnt/origin" "$mnt/snapshot$i"
+        touch "$mnt/origin/files/x00500"
+        patch_byte "$mnt/origin/extent" 5000
+    done
     subvolume delete "$mnt/origin" "$mnt/snapshot7"
-    subvolume sync "$mnt"
     off
+    on commit=1
+    quietly btrfs filesystem sync "$mnt"
+    subvolume sync -s 1 "$mnt"
+    off
+    holds ' EXTENT_DATA_REF ' ' SHARED_DATA_REF ' ' TREE_BLOCK_REF ' ' SHARED_BLOCK_REF ' 'FULL_BACKREF'
 }
 
 image_snapshots() {
@@ -220,6 +246,7 @@ image_snapshots() {
     btrfs -q send "$mnt/readonly" 2> /dev/null | quietly btrfs receive "$mnt/received"
     quietly btrfs subvolume set-default "$mnt/writable"
     off
+    holds UUID_KEY_RECEIVED_SUBVOL 'flags 0x1(RDONLY)' '(FS_TREE ROOT_REF 257)'
 }
 
 # A subvolume and a file that are deleted but still open: ORPHAN items of both kinds.
@@ -237,6 +264,7 @@ image_orphans() {
     exec 8<&- 9<&-
     off
     mv "$image.copy" "$image"
+    holds '(ORPHAN ORPHAN_ITEM 256)' '(ORPHAN ORPHAN_ITEM 257)'
 }
 
 # Subvolumes, partly deleted: the cleaner goes to work at the mount, and is stopped by freezing.
@@ -277,17 +305,17 @@ image_log() {
     sync -f "$mnt"
     for folder in "$mnt" "$mnt/sub"; do
         seq 1 9000 > "$folder/new"
-        sync "$folder/new"
-        mv "$folder/files/x00001" "$folder/moved"
+        mv "$folder/files/x00001" "$folder/files/moved"
+        setfattr -n user.oak -v tree "$folder/files/moved"
         ln "$folder/files/x00002" "$folder/linked"
-        rm "$folder"/files/x0001*
-        setfattr -n user.oak -v tree "$folder/moved"
         for i in $(seq 200); do : > "$folder/files/also$i"; done
-        sync "$folder/moved" "$folder/linked" "$folder/files"
+        rm "$folder"/files/x0001*
+        sync "$folder/new" "$folder/files/moved" "$folder/linked" "$folder/files"
     done
     cp --sparse=always "$image" "$image.copy"
     off
     mv "$image.copy" "$image"
+    holds '(TREE_LOG ROOT_ITEM 5)' '(TREE_LOG ROOT_ITEM 256)' 'DIR_LOG_INDEX'
 }
 
 image_quota() {
@@ -305,6 +333,7 @@ image_quota() {
     head -c 200000 /dev/urandom > "$mnt/sub/file"
     quietly btrfs quota rescan -w "$mnt"
     off
+    holds QGROUP_RELATION QGROUP_STATUS 'max_referenced 1073741824'
 }
 
 image_balanced() {
@@ -322,9 +351,14 @@ image_balance_paused() {
     on
     small_files 4000 "$mnt/files"
     head -c 60000000 /dev/urandom > "$mnt/data"
-    quietly btrfs balance start --full-balance --bg "$mnt"
-    btrfs balance pause "$mnt" 2> /dev/null || skip "the balance was over before it could be paused"
+    paused=
+    for i in $(seq 30); do
+        quietly btrfs balance start --full-balance --bg "$mnt"
+        ! btrfs balance pause "$mnt" || { paused=yes; break; }
+    done
+    [ -n "$paused" ] || skip "no balance could be paused before it was over"
     off
+    holds '(BALANCE TEMPORARY_ITEM 0)'
 }
 
 # Relocation trees live for moments. The image lies in a file system that can be frozen under it.
@@ -335,10 +369,10 @@ image_relocating() {
     mount -o loop,nodatacow "$dir/scratch" "$host"
     mv "$image" "$host/image"
     mount -o loop "$host/image" "$mnt"
-    small_files 8000 "$mnt/files"
-    for i in 1 2 3 4 5 6; do
+    small_files 4000 "$mnt/files"
+    for i in 1 2 3 4; do
         subvolume snapshot "$mnt" "$mnt/snapshot$i"
-        rm "$mnt/snapshot$i"/files/x0${i}1*
+        rm "$mnt/snapshot$i"/files/x00${i}1*
     done
     sync -f "$mnt"
     for i in $(seq 20); do quietly btrfs balance start -m "$mnt" || break; done &
@@ -348,11 +382,11 @@ image_relocating() {
         fsfreeze -f "$host"
         cp --sparse=always "$host/image" "$image"
         fsfreeze -u "$host"
-        found=$(btrfs inspect-internal dump-tree -t root "$image" 2> /dev/null | grep 'key (TREE_RELOC ')
+        found=$(btrfs inspect-internal dump-tree -t root "$image" | grep 'key (TREE_RELOC ') || :
     done
-    kill $balance 2> /dev/null
-    btrfs balance cancel "$mnt" 2> /dev/null
-    wait $balance
+    kill $balance 2> /dev/null || :
+    btrfs balance cancel "$mnt" 2> /dev/null || :
+    wait $balance || :
     umount "$mnt" "$host"
     rm "$dir/scratch"
     [ -n "$found" ] || skip "no moment with a relocation tree was caught"
@@ -370,6 +404,7 @@ image_dev_stats() {
     cat "$mnt/file" > /dev/null 2>&1 || :
     touch "$mnt/file"
     off
+    holds 'corruption_errs [1-9]'
 }
 
 image_metadata_uuid() {
@@ -392,7 +427,7 @@ image_converted() {
     command -v btrfs-convert > /dev/null && command -v mke2fs > /dev/null ||
         skip "btrfs-convert or mke2fs is not installed"
     truncate -s 256M "$image"
-    mke2fs -q -t ext4 -d "$root/src" "$image"
+    mke2fs -q -t ext4 -b 4096 -d "$root/src" "$image"
     quietly btrfs-convert "$image"
 }
 
