@@ -70,8 +70,7 @@ struct item_header {
 };
 PINNED(item_header, 25, size, 21);
 
-/* A node holds key pointers: the first key of a child, where it lies, which transaction wrote it.
- */
+/* A node holds key pointers: a child's first key, where it lies, which transaction wrote it. */
 struct key_ptr {
     struct disk_key key;
     le64 blockptr;

@@ -1,5 +1,4 @@
-/* A device that is a part of another one: an image within a disk, at an offset or in a partition.
- */
+/* A device that is a part of another one: an image at an offset or in a partition of a disk. */
 #include "device.h"
 #include "fail.h"
 

@@ -60,8 +60,7 @@ void read_source_open(struct read_source *source, struct device *device,
                       const struct chunk_map *chunks, const struct superblock *super,
                       struct notes *notes);
 
-/* Reads a block of which nothing is known but its address: B1 to B4 and the checkers, no promise.
- */
+/* Reads a block of which only the address is known: B1 to B4 and the checkers, no promise. */
 int read_source_get_any(struct read_source *source, uint64_t bytenr, struct block **block);
 
 #endif

@@ -14,8 +14,7 @@ struct dump {
     uint64_t items;
 };
 
-/* Dumps the tree `id`, or with `all` every tree. Memory does not depend on the size of the image.
- */
+/* The tree `id`, or every tree. Memory does not depend on the size of the image. */
 int dump_tree(struct dump *dump, uint64_t id);
 int dump_all(struct dump *dump);
 

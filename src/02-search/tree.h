@@ -51,8 +51,7 @@ int block_search(const struct block *block, const struct key *key, uint32_t *slo
  * which may be the one behind the last of its leaf. Asks for as many blocks as the tree is high. */
 int tree_search(struct tree *tree, const struct key *key, struct path *path);
 
-/* 0: path leads to the first item at or behind `key`. 1: there is none, and the path is released.
- */
+/* 0: path leads to the first item at or behind `key`. 1: there is none; the path is released. */
 int tree_seek(struct tree *tree, const struct key *key, struct path *path);
 
 /* To the next or previous item: 0, or 1 where there is none; then the path is released. */

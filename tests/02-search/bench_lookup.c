@@ -123,7 +123,7 @@ static int times(void)
     bench_head((const char *const[]){
         "method: tree_search for keys that are there, taken at random; the whole tree is in memory",
         "(53 bytes of data an item), nothing is read or checked. 101 rounds of 4,000 lookups after",
-        "one that warms the caches; ns is the median, low and high are the quartiles.",
+        "40,000 that warm the caches; ns is the median, low and high are the quartiles.",
         NULL,
     });
     printf("node_size,items,height,ns,low,high\n");
