@@ -12,7 +12,7 @@ PREFIX = /usr/local
 DESTDIR =
 MINE =
 SANITIZE =
-FUZZ_SECONDS = 60
+FUZZ_SECONDS ?= 60
 
 BUILD := build$(if $(SANITIZE),/sanitize)$(if $(MINE),/mine)
 ROOMS := $(sort $(notdir $(wildcard src/[0-9][0-9]-*)))

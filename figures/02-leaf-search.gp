@@ -30,7 +30,7 @@ plot counts using (column("items")):(column("linear_formula")) with lines lc rgb
 set title "time (leaf in the cache, keys at random)" font ",12"
 set ylabel "ns for one search (log scale)"
 set yrange [2:500]
-set arrow 1 from crossing,2 to crossing,60 nohead dt 3 lw 1.5 lc rgb "#444444" front
+set arrow 1 from crossing,5 to crossing,60 nohead dt 3 lw 1.5 lc rgb "#444444" front
 set label 1 sprintf("binary is faster\nfrom %d items on", crossing) at graph 0.97,0.13 right font ",12"
 plot times using (column("items")):(column("linear_low")):(column("linear_high")) \
          with filledcurves fc rgb orange fs transparent solid 0.3 noborder notitle, \

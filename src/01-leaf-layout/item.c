@@ -148,41 +148,26 @@ static int walk_name(struct walk *walk, const char *field, uint16_t length, uint
     return 0;
 }
 
-static int walk_inode_refs(struct walk *walk)
+/* A structure that ends with the length of the name behind it. */
+static int walk_named(struct walk *walk, const struct record *record)
 {
-    do {
-        const struct inode_ref *ref = open_record(walk, &inode_ref_record);
-        int result =
-            ref ? walk_name(walk, "name", from_le16(ref->name_len), NAME_MAX_LENGTH) : -EUCLEAN;
-        if (result < 0)
-            return result;
+    const unsigned char *bytes = open_record(walk, record);
+    if (!bytes)
+        return -EUCLEAN;
+    const le16 *name_len = (const le16 *)(bytes + record->size - sizeof *name_len);
+    int result = walk_name(walk, "name", from_le16(*name_len), NAME_MAX_LENGTH);
+    if (result == 0)
         close_record(walk);
-    } while (walk->left);
-    return 0;
+    return result;
 }
 
-static int walk_inode_extrefs(struct walk *walk)
+static int walk_all_named(struct walk *walk, const struct record *record)
 {
-    do {
-        const struct inode_extref *ref = open_record(walk, &inode_extref_record);
-        int result =
-            ref ? walk_name(walk, "name", from_le16(ref->name_len), NAME_MAX_LENGTH) : -EUCLEAN;
-        if (result < 0)
-            return result;
-        close_record(walk);
-    } while (walk->left);
-    return 0;
-}
-
-static int walk_root_ref(struct walk *walk)
-{
-    const struct root_ref *ref = open_record(walk, &root_ref_record);
-    int result =
-        ref ? walk_name(walk, "name", from_le16(ref->name_len), NAME_MAX_LENGTH) : -EUCLEAN;
-    if (result < 0)
-        return result;
-    close_record(walk);
-    return 0;
+    int result;
+    do
+        result = walk_named(walk, record);
+    while (result == 0 && walk->left);
+    return result;
 }
 
 /* Names whose hashes are equal share an item, one entry behind the other. Xattrs look the same. */
@@ -484,9 +469,9 @@ static int walk_file_item(struct walk *walk)
     case INODE_ITEM_KEY:
         return walk_record(walk, &inode_record);
     case INODE_REF_KEY:
-        return walk_inode_refs(walk);
+        return walk_all_named(walk, &inode_ref_record);
     case INODE_EXTREF_KEY:
-        return walk_inode_extrefs(walk);
+        return walk_all_named(walk, &inode_extref_record);
     case XATTR_ITEM_KEY:
     case DIR_ITEM_KEY:
     case DIR_INDEX_KEY:
@@ -515,7 +500,7 @@ static int walk_volume_item(struct walk *walk)
         return walk_root(walk);
     case ROOT_BACKREF_KEY:
     case ROOT_REF_KEY:
-        return walk_root_ref(walk);
+        return walk_named(walk, &root_ref_record);
     case EXTENT_ITEM_KEY:
     case METADATA_ITEM_KEY:
         return walk_extent(walk);

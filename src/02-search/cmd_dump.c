@@ -1,7 +1,7 @@
 /* coppice dump: every item of every tree. */
-#include "command.h"
 #include "dump.h"
 #include "fail.h"
+#include "volume_command.h"
 
 static void report_stats(const struct dump *dump, struct report *report)
 {
@@ -13,11 +13,13 @@ static void report_stats(const struct dump *dump, struct report *report)
     report_end(report);
 }
 
-static int dump_volume(struct invocation *invocation, struct volume *volume, bool all, uint64_t id)
+/* `words` is the number of the tree, or NULL for all. */
+static int dump_volume(struct invocation *invocation, struct volume *volume, const void *words)
 {
+    const uint64_t *id = words;
+    bool draw = invocation_option(invocation, "dot") != NULL;
     struct report report;
     enum report_form form = invocation_option(invocation, "json") ? REPORT_JSON : REPORT_LINES;
-    bool draw = invocation_option(invocation, "dot") != NULL;
     int result = report_open(&report, invocation->out, form);
     if (result < 0)
         return result;
@@ -26,7 +28,7 @@ static int dump_volume(struct invocation *invocation, struct volume *volume, boo
         .report = draw ? NULL : &report,
         .file = invocation->out,
     };
-    result = all ? dump_all(&dump) : dump_tree(&dump, id);
+    result = id ? dump_tree(&dump, *id) : dump_all(&dump);
     if (result == 0 && !draw && invocation_option(invocation, "stats"))
         report_stats(&dump, &report);
     report_close(&report);
@@ -35,24 +37,13 @@ static int dump_volume(struct invocation *invocation, struct volume *volume, boo
 
 static int dump_run(struct invocation *invocation)
 {
+    uint64_t id;
     bool all = invocation->nargs == 0;
-    uint64_t id = 0;
     if (!all && tree_parse(invocation->args[0], &id) < 0)
         return wrong_usage("%s", fail_message());
     if (invocation_option(invocation, "json") && invocation_option(invocation, "dot"))
         return wrong_usage("--json and --dot exclude each other");
-    struct device *device;
-    int result = invocation_open(invocation, false, &device);
-    if (result != 0)
-        return result;
-    struct volume volume;
-    result = volume_open(&volume, device, invocation->notes);
-    if (result == 0) {
-        result = dump_volume(invocation, &volume, all, id);
-        volume_close(&volume);
-    }
-    device_close(device);
-    return result;
+    return volume_command(invocation, dump_volume, all ? NULL : &id);
 }
 
 static const struct argp_option dump_options[] = {
@@ -66,9 +57,8 @@ extern const struct command cmd_dump;
 const struct command cmd_dump = {
     .name = "dump",
     .args = "IMAGE [TREE]",
-    .doc = "Print a tree, or all trees: every block, item and what it holds.\v"
-           "TREE is root, extent, chunk, dev, fs, csum, quota, uuid, free-space, block-group, log, "
-           "data-reloc, or a number, such as that of a subvolume. With --json each item and each "
+    .doc = "Print a tree, or all trees: every block, item and what it holds.\v" TREE_WORDS
+           " With --json each item and each "
            "pointer is an object on a line of its own. With --dot the shape of the trees is drawn.",
     .max_args = 1,
     .options = dump_options,

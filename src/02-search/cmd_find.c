@@ -2,7 +2,7 @@
 #include "command.h"
 #include "fail.h"
 #include "item.h"
-#include "volume.h"
+#include "volume_command.h"
 
 #include <string.h>
 
@@ -59,62 +59,68 @@ static void report_stats(struct report *report, const struct volume *volume,
     report_list_end(report);
 }
 
-static int find_item(struct invocation *invocation, struct volume *volume, struct tree *tree,
-                     const struct key *key)
+static int report_find(struct invocation *invocation, const struct volume *volume,
+                       const struct tree *tree, const struct key *key, const struct path *path,
+                       bool found)
 {
-    struct path path = {0};
-    int missing = tree_search(tree, key, &path);
-    if (missing < 0)
-        return missing;
     struct report report;
     enum report_form form = invocation_option(invocation, "json") ? REPORT_JSON : REPORT_LINES;
     int result = report_open(&report, invocation->out, form);
-    if (result == 0) {
-        char key_text[KEY_TEXT_SIZE], name[TREE_NAME_SIZE];
-        struct item_context context = item_context_of(&volume->super);
-        report_begin(&report, "find");
-        report_word(&report, "tree", tree_name(tree, name));
-        report_word(&report, "key", key_format(key, key_text));
-        report_bool(&report, "found", !missing);
-        report_path(&report, tree, &path);
-        report_list_begin(&report, "items");
-        if (!missing)
-            item_report(path.nodes[0], path.slots[0], &context, NULL, &report);
-        report_list_end(&report);
-        if (invocation_option(invocation, "stats"))
-            report_stats(&report, volume, tree);
-        report_end(&report);
-        report_close(&report);
-        if (missing)
-            result =
-                fail(ENOENT, "tree %s has no item %s; it would be in leaf %" PRIu64 " at slot %u",
-                     name, key_text, path.nodes[0]->bytenr, path.slots[0]);
+    if (result < 0)
+        return result;
+    char key_text[KEY_TEXT_SIZE], name[TREE_NAME_SIZE];
+    struct item_context context = item_context_of(&volume->super);
+    report_begin(&report, "find");
+    report_word(&report, "tree", tree_name(tree, name));
+    report_word(&report, "key", key_format(key, key_text));
+    report_bool(&report, "found", found);
+    report_path(&report, tree, path);
+    report_list_begin(&report, "items");
+    if (found)
+        item_report(path->nodes[0], path->slots[0], &context, NULL, &report);
+    report_list_end(&report);
+    if (invocation_option(invocation, "stats"))
+        report_stats(&report, volume, tree);
+    report_end(&report);
+    report_close(&report);
+    return 0;
+}
+
+/* What the words of the command line ask for. */
+struct find_words {
+    uint64_t id;
+    struct key key;
+};
+
+static int find_item(struct invocation *invocation, struct volume *volume, const void *words)
+{
+    const struct find_words *wanted = words;
+    struct tree tree;
+    struct path path = {0};
+    int result = volume_tree(volume, wanted->id, &tree);
+    if (result < 0)
+        return result;
+    int missing = tree_search(&tree, &wanted->key, &path);
+    if (missing < 0)
+        return missing;
+    result = report_find(invocation, volume, &tree, &wanted->key, &path, !missing);
+    if (result == 0 && missing) {
+        char key[KEY_TEXT_SIZE], name[TREE_NAME_SIZE];
+        result = fail(ENOENT, "tree %s has no item %s; it would be in leaf %" PRIu64 " at slot %u",
+                      tree_name(&tree, name), key_format(&wanted->key, key), path.nodes[0]->bytenr,
+                      path.slots[0]);
     }
-    path_release(tree, &path);
+    path_release(&tree, &path);
     return result;
 }
 
 static int find_run(struct invocation *invocation)
 {
-    uint64_t id;
-    struct key key;
-    if (tree_parse(invocation->args[0], &id) < 0 || parse_key_words(invocation, &key) < 0)
+    struct find_words words;
+    if (tree_parse(invocation->args[0], &words.id) < 0 ||
+        parse_key_words(invocation, &words.key) < 0)
         return wrong_usage("%s", fail_message());
-    struct device *device;
-    int result = invocation_open(invocation, false, &device);
-    if (result != 0)
-        return result;
-    struct volume volume;
-    result = volume_open(&volume, device, invocation->notes);
-    if (result == 0) {
-        struct tree tree;
-        result = volume_tree(&volume, id, &tree);
-        if (result == 0)
-            result = find_item(invocation, &volume, &tree, &key);
-        volume_close(&volume);
-    }
-    device_close(device);
-    return result;
+    return volume_command(invocation, find_item, &words);
 }
 
 static const struct argp_option find_options[] = {
@@ -127,10 +133,10 @@ extern const struct command cmd_find;
 const struct command cmd_find = {
     .name = "find",
     .args = "IMAGE TREE OBJECTID TYPE OFFSET",
-    .doc = "Search a tree for a key; show the path taken, block by block, and the item.\v"
-           "TREE is root, extent, chunk, dev, fs, csum, quota, uuid, free-space, block-group, log, "
-           "data-reloc, or a number, such as that of a subvolume. The key may be given as one word "
-           "too: '(256 INODE_ITEM 0)'. Type, objectid and offset are names or numbers.",
+    .doc =
+        "Search a tree for a key; show the path taken, block by block, and the item.\v" TREE_WORDS
+        " The key may be given as one word "
+        "too: '(256 INODE_ITEM 0)'. Type, objectid and offset are names or numbers.",
     .min_args = 2,
     .max_args = 4,
     .options = find_options,

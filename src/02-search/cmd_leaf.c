@@ -1,31 +1,26 @@
 /* coppice leaf, with the chunk map: one read for each copy that has to be tried. */
 #include "fail.h"
 #include "leaf_report.h"
-#include "volume.h"
+#include "volume_command.h"
+
+static int show_leaf(struct invocation *invocation, struct volume *volume, const void *words)
+{
+    const uint64_t *bytenr = words;
+    struct block *block;
+    int result = read_source_get_any(&volume->source, *bytenr, &block);
+    if (result < 0)
+        return result;
+    result = leaf_show(invocation, block, &volume->super);
+    volume->source.source.put(&volume->source.source, block);
+    return result;
+}
 
 static int leaf_run(struct invocation *invocation)
 {
     uint64_t bytenr;
     if (parse_number(invocation->args[0], &bytenr) < 0)
         return wrong_usage("%s", fail_message());
-    struct device *device;
-    int result = invocation_open(invocation, false, &device);
-    if (result != 0)
-        return result;
-
-    struct volume volume;
-    result = volume_open(&volume, device, invocation->notes);
-    if (result == 0) {
-        struct block *block;
-        result = read_source_get_any(&volume.source, bytenr, &block);
-        if (result == 0) {
-            result = leaf_show(invocation, block, &volume.super);
-            volume.source.source.put(&volume.source.source, block);
-        }
-        volume_close(&volume);
-    }
-    device_close(device);
-    return result;
+    return volume_command(invocation, show_leaf, &bytenr);
 }
 
 extern const struct command cmd_leaf;

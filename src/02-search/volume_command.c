@@ -1,0 +1,20 @@
+#include "volume_command.h"
+
+int volume_command(struct invocation *invocation,
+                   int (*use)(struct invocation *invocation, struct volume *volume,
+                              const void *words),
+                   const void *words)
+{
+    struct device *device;
+    int result = invocation_open(invocation, false, &device);
+    if (result != 0)
+        return result;
+    struct volume volume;
+    result = volume_open(&volume, device, invocation->notes);
+    if (result == 0) {
+        result = use(invocation, &volume, words);
+        volume_close(&volume);
+    }
+    device_close(device);
+    return result;
+}
