@@ -13,6 +13,7 @@ make="make -s -j2 --no-print-directory SANITIZE= MINE="
 rooms=$(ls src | sed -n 's/^\([0-9][0-9]\)-.*/\1/p')
 last=$(echo "$rooms" | tail -n 1)
 chapters=$([ ! -e book.md ] || sh tests/book/chapters.sh)
+transcripts="sh tests/book/transcripts.sh check"
 with_console=$([ -z "$chapters" ] || grep -l '^```console' $chapters)
 
 chosen() {
@@ -38,18 +39,22 @@ all() {
         [ "$room" = "$last" ] || step "unit $room" 600 sh tests/suites.sh "build/$room/tests" tests/"$room"-*
     done
     step "unit all" 1200 "build/$last/tests"
-    step "unit sanitized" 1200 env ASAN_OPTIONS=detect_leaks=1 CK_TIMEOUT_MULTIPLIER=8 "build/sanitize/$last/tests"
+    step "unit sanitized" 1200 env ASAN_OPTIONS=detect_leaks=1 CK_TIMEOUT_MULTIPLIER=8 \
+        "build/sanitize/$last/tests"
 
     # The book: transcripts with the tool of their own chapter and with the final one.
     [ -n "$with_console" ] || absent transcripts
     for chapter in $with_console; do
         room=$(expr "$chapter" : 'chapters/\([0-9][0-9]\)-')
-        [ -z "$room" ] || step "transcripts $room" 600 sh tests/book/transcripts.sh check "build/$room/coppice" "$chapter"
+        [ -z "$room" ] ||
+            step "transcripts $room" 600 $transcripts "build/$room/coppice" "$chapter"
     done
-    [ -z "$with_console" ] || step "transcripts final" 1200 sh tests/book/transcripts.sh check build/coppice $with_console
-    if [ -n "$chapters" ]; then step book 300 sh tests/book/check-book.sh; else absent book; fi
+    [ -z "$with_console" ] || step "transcripts final" 1200 $transcripts build/coppice $with_console
+    if exists book.md; then step book 300 sh tests/book/check-book.sh; else absent book; fi
     step "faults planted" 300 sh tests/book/test_book.sh
-    if exists tests/[0-9]*/exercises; then step exercises 1200 sh tests/book/exercises.sh; else absent exercises; fi
+    if exists tests/[0-9]*/exercises; then
+        step exercises 1200 sh tests/book/exercises.sh
+    else absent exercises; fi
 
     # The figures: their data and their drawings.
     if exists tests/[0-9]*/bench_*.c; then
@@ -57,7 +62,9 @@ all() {
         eval "$($make print-BENCH_PROGRAMS)"
         step counts 600 sh tests/book/counts.sh figures/data $BENCH_PROGRAMS
     else absent counts; fi
-    if exists figures/[0-9]*; then step figures 300 sh tests/book/figures.sh --check figures; else absent figures; fi
+    if exists figures/[0-9]*; then
+        step figures 300 sh tests/book/figures.sh --check figures
+    else absent figures; fi
 
     # The judges: btrfs check, the kernel, other readers.
     exists tests/oracle/test_*.sh || absent oracle

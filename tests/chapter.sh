@@ -11,7 +11,8 @@ chapters=$(for chapter in $(sh tests/book/chapters.sh 2>/dev/null); do
 done)
 run() {
     sh tests/step.sh "unit tests" 600 "$build/$number/tests"
-    [ -z "$chapters" ] || sh tests/step.sh "transcripts" 1200 sh tests/book/transcripts.sh check "$build/$number/coppice" $chapters
+    [ -z "$chapters" ] || sh tests/step.sh transcripts 1200 \
+        sh tests/book/transcripts.sh check "$build/$number/coppice" $chapters
     echo '#: done'
 }
 run | awk -f tests/tally.awk || { echo "Chapter $number does not stand yet."; exit 1; }

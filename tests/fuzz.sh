@@ -21,7 +21,8 @@ tell() {
         echo "ok - fuzz $name: $executions executions"
     else
         echo "not ok - fuzz $name: ${executions:-no} executions, status $(cat "build/fuzz/$name.status")"
-        grep -aE 'ERROR|SUMMARY|runtime error|Assertion|^ +#[0-9]|Test unit written' "build/fuzz/$name.log" | head -n 25 | sed 's/^/# /'
+        grep -aE 'ERROR|SUMMARY|runtime error|Assertion|^ +#[0-9]|Test unit written' "build/fuzz/$name.log" |
+            head -n 25 | sed 's/^/# /'
         failed=1
     fi
 }

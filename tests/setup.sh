@@ -4,9 +4,11 @@
 set -eu
 cd "$(dirname "$0")/.."
 
-packages='gcc make check libsubunit-dev pkg-config libisal-dev libxxhash-dev libgcrypt20-dev libyajl-dev
-libblkid-dev libunistring-dev libc6-dev btrfs-progs xz-utils gnuplot-nox graphviz fonts-dejavu-core pandoc weasyprint fdisk
-jq attr acl clang libclang-rt-14-dev clang-format util-linux patch'
+packages='gcc make check libsubunit-dev pkg-config libc6-dev
+libisal-dev libxxhash-dev libgcrypt20-dev libyajl-dev libblkid-dev libunistring-dev
+btrfs-progs util-linux fdisk attr acl xz-utils jq patch
+gnuplot-nox graphviz fonts-dejavu-core pandoc weasyprint
+clang libclang-rt-14-dev clang-format'
 
 missing=
 for package in $packages; do

@@ -4,7 +4,8 @@
 # is missing, so that a run that dies half way is no success.
 function close_step(seconds) {
     if (step == "") return
-    printf "%-28s %5d passed %3d failed %3d skipped %5s s\n", step, passed - passed_before, failed - failed_before, skipped - skipped_before, seconds
+    printf "%-28s %5d passed %3d failed %3d skipped %5s s\n", step,
+        passed - passed_before, failed - failed_before, skipped - skipped_before, seconds
     fflush()
     step = ""
 }
@@ -18,7 +19,9 @@ function fault(line,    i) {
 BEGIN { KEEP = 30 }
 /^#: step / {
     close_step("?")
-    step = substr($0, 9); passed_before = passed; failed_before = failed; skipped_before = skipped; kept = after = 0
+    step = substr($0, 9)
+    passed_before = passed; failed_before = failed; skipped_before = skipped
+    kept = after = 0
     next
 }
 /^#: end / { close_step($3); next }

@@ -10,8 +10,7 @@
 
 enum { COLUMN_WIDTH = 22 };
 
-/* --- yajl's memory
- * --------------------------------------------------------------------------------- */
+/* --- yajl's memory ------------------------------------------------------------------ */
 
 /* yajl does not look whether it got the memory that it asked for. So it gets pieces of one that was
  * there before, and what it writes goes straight to the file: all it keeps is its state. */
@@ -48,8 +47,7 @@ static void json_print(void *file, const char *text, size_t length)
     fwrite_unlocked(text, 1, length, file);
 }
 
-/* --- opening
- * --------------------------------------------------------------------------------------- */
+/* --- opening ------------------------------------------------------------------------ */
 
 int report_open(struct report *report, FILE *file, enum report_form form)
 {
@@ -163,8 +161,7 @@ static void put_quoted(struct report *report, const uint8_t *bytes, size_t lengt
     putc_unlocked('"', report->file);
 }
 
-/* --- JSON
- * ------------------------------------------------------------------------------------------ */
+/* --- JSON --------------------------------------------------------------------------- */
 
 static void json_text(struct report *report, const void *text, size_t length)
 {
@@ -196,8 +193,7 @@ static void json_line(struct report *report)
     yajl_gen_reset(report->json, NULL);
 }
 
-/* --- records
- * --------------------------------------------------------------------------------------- */
+/* --- records ------------------------------------------------------------------------ */
 
 void report_begin(struct report *report, const char *what)
 {
@@ -244,8 +240,7 @@ void report_list_end(struct report *report)
     report->indent -= 2;
 }
 
-/* --- fields
- * ---------------------------------------------------------------------------------------- */
+/* --- fields ------------------------------------------------------------------------- */
 
 void report_number(struct report *report, const char *name, uint64_t value)
 {

@@ -107,10 +107,11 @@ void leaf_dot(const struct block *leaf, FILE *file)
     draw_label(&drawing, "header", 0, 1, COLUMN_HEIGHT - LABEL_GAP, "block header: bytes 0 to 100");
     draw_headers(&drawing);
     if (data > hole) {
-        char label[64];
-        snprintf(label, sizeof label, "free: bytes %u to %u", hole, data - 1);
-        draw_box(&drawing, "free", 0, hole, data, "#ffffff", "");
-        draw_label(&drawing, "free", 0, 1, y_of(&drawing, (hole + data) / 2.0), label);
+        /* Its label stands inside: beside the column is no place that is always free. */
+        bool fits = COLUMN_HEIGHT * (data - hole) / leaf->size > LABEL_GAP;
+        char label[32];
+        snprintf(label, sizeof label, "%u bytes free", data - hole);
+        draw_box(&drawing, "free", 0, hole, data, "#ffffff", fits ? label : "");
     }
     draw_data(&drawing);
     fprintf(file, "}\n");

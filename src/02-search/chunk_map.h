@@ -14,8 +14,9 @@
  *   C2  the stripe length is 64 KiB
  *   C3  the type is DATA, SYSTEM, METADATA, or DATA|METADATA
  *   C4  the profile is single or RAID0 with one stripe, or DUP with two; other profiles need
- * several devices and are not supported C5  each stripe is on this device, and ends before the
- * device does C6  no two chunks overlap
+ *       several devices and are not supported
+ *   C5  each stripe is on this device, and ends before the device does
+ *   C6  no two chunks overlap
  */
 #ifndef CHUNK_MAP_H
 #define CHUNK_MAP_H

@@ -107,10 +107,12 @@ uint64_t check_faults(enum fault_call call, int error, const char *image,
     for (int lasting = 0; lasting <= 1; lasting++) {
         struct fault fault = {
             .call = call, .error = error, .failing = lasting ? FAULTS_WITHOUT_END : 1};
-        struct ran ran = {.calls = 1};
-        for (; fault.first < ran.calls; fault.first++, faults++) {
+        for (bool struck = true; struck; fault.first++) {
+            struct ran ran;
             run_words(&ran, image, command, &fault);
-            bool right = ran.result == 0 ? is_right && is_right(&ran) : ran.result == -error;
+            struck = ran.calls > fault.first;
+            faults += struck;
+            bool right = ran.result == 0 ? is_right(&ran) : struck && ran.result == -error;
             expect(right, "%s, call %ju: %d: %s\n%s", command[0], (uintmax_t)fault.first,
                    ran.result, fail_message(), ran.out);
             expect(ran.leaked == 0, "%s, call %ju: %jd pieces of memory leaked", command[0],

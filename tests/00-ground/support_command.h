@@ -35,9 +35,10 @@ void check_output(const char *at, const char *words, const char *image,
 void check_refusal(const char *at, int result, const char *words, const char *image,
                    const char *const command[]);
 
-/* Each call of a kind in the command fails: once, then with all that follow. It ends with the
- * fault's own error and prints nothing; or it succeeds, and `is_right` (not NULL) says whether what
- * it printed is right. It never leaks. Returns how many faults there were. */
+/* Each call of a kind in the command fails: the first, the second, and so on until there is none
+ * left; alone, then with all that follow it. The command ends with the fault's own error; or it
+ * succeeds, and is_right says whether what it printed is right. It never leaks. Returns how many
+ * faults there were. */
 uint64_t check_faults(enum fault_call call, int error, const char *image,
                       const char *const command[], bool (*is_right)(const struct ran *ran));
 

@@ -17,8 +17,7 @@
         }                                                                                          \
     } while (0)
 
-/* --- unpacking
- * ------------------------------------------------------------------------------------ */
+/* --- unpacking ---------------------------------------------------------------------- */
 
 const char *const image_names[] = {
     "first", "tall", "bgt-default", "bgt-4k-xxhash", "bgt-sha256-zstd-subvol", "bgt-blake2-mixed",
@@ -82,8 +81,7 @@ void load_all_images(void)
         packed_image(image_names[i]);
 }
 
-/* --- files
- * ---------------------------------------------------------------------------------------- */
+/* --- files -------------------------------------------------------------------------- */
 
 void image_open_blank(struct image *image, uint64_t size)
 {
@@ -138,8 +136,7 @@ void image_undo(struct image *image)
     }
 }
 
-/* --- superblocks and tree blocks
- * ------------------------------------------------------------------ */
+/* --- superblocks and tree blocks ---------------------------------------------------- */
 
 void put_csum(uint16_t csum_type, void *block, size_t size)
 {

@@ -106,16 +106,41 @@ START_TEST(mirrors)
 }
 END_TEST
 
-/* A feature that cannot be read: no. A copy that is asked for by number is shown. */
+/* A feature that cannot be read: all is shown, and then it is said that it cannot. */
 START_TEST(unsupported)
 {
+    static const char *const forms[][4] = {
+        {"info"}, {"info", "--json"}, {"info", "--mirror=1"}, {"info", "--mirror=1", "--json"}};
     struct image image;
     image_open(&image, "first");
     struct superblock super = image.super;
     super.incompat_flags = to_le64(INCOMPAT_ZONED);
     image_put_super(&image, &super);
-    expect_refusal(-EOPNOTSUPP, "the feature zoned is not supported", image.path, "info", "--json");
-    expect_output("incompat_flags        zoned\n", image.path, "info", "--mirror=0");
+    for (size_t i = 0; i < LENGTH_OF(forms); i++) {
+        struct ran ran;
+        run_words(&ran, image.path, forms[i], NULL);
+        expect_failure(EOPNOTSUPP, "the feature zoned is not supported", ran.result);
+        ck_assert_ptr_nonnull(strstr(ran.out, "zoned"));
+        ck_assert_int_eq(is_json_lines(ran.out, ran.length), i % 2);
+        free(ran.out);
+    }
+    image_close(&image);
+}
+END_TEST
+
+/* Left over from another file system. */
+START_TEST(foreign_mirror)
+{
+    struct image image;
+    image_open(&image, "first");
+    struct superblock super = image.super;
+    super.bytenr = to_le64(superblock_offset(1));
+    super.generation = to_le64(99);
+    memset(super.fsid, 7, FSID_SIZE);
+    memset(super.dev_item.fsid, 7, FSID_SIZE);
+    put_csum(CSUM_TYPE_CRC32, &super, sizeof super);
+    image_write(&image, superblock_offset(1), &super, sizeof super);
+    expect_output("bytenr 67108864 state foreign generation 99\n", image.path, "info");
     image_close(&image);
 }
 END_TEST
@@ -146,7 +171,7 @@ START_TEST(faults)
     image_open(&image, "first");
     for (size_t i = 0; i < LENGTH_OF(forms); i++) {
         uint64_t reads = check_faults(FAULT_READ, EIO, image.path, forms[i], says_something);
-        uint64_t pieces = check_faults(FAULT_MEMORY, ENOMEM, image.path, forms[i], NULL);
+        uint64_t pieces = check_faults(FAULT_MEMORY, ENOMEM, image.path, forms[i], says_something);
         ck_assert_uint_ge(reads, 6);
         ck_assert_uint_ge(pieces, 2);
     }
@@ -155,4 +180,4 @@ START_TEST(faults)
 END_TEST
 
 SUITE_WITH(cmd_info, 20, load_all_images, fields, all_flags, every_image, mirrors, unsupported,
-           wrong_words, faults)
+           foreign_mirror, wrong_words, faults)

@@ -97,8 +97,7 @@ START_TEST(usage)
 }
 END_TEST
 
-/* --- opening
- * -------------------------------------------------------------------------------------- */
+/* --- opening ------------------------------------------------------------------------ */
 
 static int open_with(const struct image *image, const char *offset, const char *partition,
                      struct device **device)

@@ -37,8 +37,7 @@ static void check_forms(void (*tell)(struct report *report), const char *lines, 
     ck_assert(is_json_lines(text, strlen(text)));
 }
 
-/* --- records
- * -------------------------------------------------------------------------------------- */
+/* --- records ------------------------------------------------------------------------ */
 
 static void tell_nested(struct report *report)
 {
@@ -75,8 +74,7 @@ START_TEST(records_and_lists)
 }
 END_TEST
 
-/* --- fields
- * --------------------------------------------------------------------------------------- */
+/* --- fields ------------------------------------------------------------------------- */
 
 static void tell_numbers(struct report *report)
 {
@@ -147,8 +145,7 @@ START_TEST(values)
 }
 END_TEST
 
-/* --- names
- * ---------------------------------------------------------------------------------------- */
+/* --- names -------------------------------------------------------------------------- */
 
 static const char *name_bytes;
 static size_t name_length;
@@ -213,8 +210,7 @@ START_TEST(random_names)
 }
 END_TEST
 
-/* --- limits
- * --------------------------------------------------------------------------------------- */
+/* --- limits ------------------------------------------------------------------------- */
 
 static const char *long_name(unsigned bit)
 {

@@ -36,8 +36,7 @@ static struct superblock good_super(void)
     return super;
 }
 
-/* --- U1 to U10
- * ------------------------------------------------------------------------------------ */
+/* --- U1 to U10 ---------------------------------------------------------------------- */
 
 /* One field, set to another value. */
 struct edit {
@@ -187,8 +186,7 @@ START_TEST(metadata_uuid)
 }
 END_TEST
 
-/* --- features
- * ------------------------------------------------------------------------------------- */
+/* --- features ----------------------------------------------------------------------- */
 
 START_TEST(each_feature)
 {
@@ -244,8 +242,7 @@ START_TEST(several_devices)
 }
 END_TEST
 
-/* --- which copy counts
- * ---------------------------------------------------------------------------- */
+/* --- which copy counts -------------------------------------------------------------- */
 
 enum { ABSENT = 0, BAD = -1 }; /* else the copy's generation */
 
@@ -329,6 +326,34 @@ START_TEST(a_fall_back_is_noted)
     expect_success(open_copies((const int[]){BAD, 8, ABSENT}, &super, &mirror, &notes));
     ck_assert_str_eq(notes.text[0], "superblock at 65536: wrong checksum (U2); mirror 1 at "
                                     "67108864 is used, of generation 8");
+}
+END_TEST
+
+/* Behind the first good mirror only those of the same file system count, however new. */
+START_TEST(foreign_mirrors)
+{
+    for (int foreign = 1; foreign <= 2; foreign++) {
+        struct image image;
+        struct superblock super = good_super(), read;
+        struct device *device;
+        struct notes notes = {0};
+        int mirror;
+        image_open_blank(&image, superblock_offset(2) + MIB);
+        super.total_bytes = to_le64(MIB);
+        for (int i = 1; i <= 2; i++) {
+            super.bytenr = to_le64(superblock_offset(i));
+            super.generation = to_le64(i == 2 ? 50 : 40);
+            super.fsid[0] = super.dev_item.fsid[0] = i == foreign ? 'F' : 'f';
+            put_csum(CSUM_TYPE_CRC32, &super, sizeof super);
+            image_write(&image, superblock_offset(i), &super, sizeof super);
+        }
+        expect_success(file_device_open(image.path, 0, &device));
+        expect_success(superblock_open(device, &read, &mirror, &notes));
+        ck_assert_int_eq(mirror, 1);
+        ck_assert_uint_eq(from_le64(read.generation), 40);
+        device_close(device);
+        image_close(&image);
+    }
 }
 END_TEST
 
@@ -419,5 +444,5 @@ START_TEST(no_image_at_all)
 END_TEST
 
 SUITE(superblock, 20, each_rule, each_limit, wrong_checksum, metadata_uuid, each_feature,
-      compat_ro_features, several_devices, which_copy_counts, a_fall_back_is_noted, misplaced_copy,
-      features_do_not_fall_back, unreadable, no_image_at_all)
+      compat_ro_features, several_devices, which_copy_counts, a_fall_back_is_noted, foreign_mirrors,
+      misplaced_copy, features_do_not_fall_back, unreadable, no_image_at_all)

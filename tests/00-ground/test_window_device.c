@@ -84,8 +84,7 @@ START_TEST(size_unknown)
 }
 END_TEST
 
-/* --- partitions
- * ----------------------------------------------------------------------------------- */
+/* --- partitions --------------------------------------------------------------------- */
 
 /* A disk of 16 MiB with the table that this script for sfdisk makes. */
 static void make_disk(struct image *disk, const char *script)

@@ -24,10 +24,26 @@ void leaf_append(struct block *leaf, struct key key, const void *data, uint32_t 
     expect_success(leaf_insert(leaf, block_nritems(leaf), &key, data, size));
 }
 
+uint64_t find_root(const struct image *image, uint64_t tree)
+{
+    struct block roots = make_leaf(image->nodesize);
+    uint64_t bytenr = 0;
+    image_get_block(image, from_le64(image->super.root), roots.data);
+    ck_assert_uint_eq(block_level(&roots), 0);
+    for (uint32_t slot = 0; slot < block_nritems(&roots); slot++) {
+        struct key key = leaf_key(&roots, slot);
+        const struct root_item *item = item_data(&roots, slot);
+        if (key.objectid == tree && key.type == ROOT_ITEM_KEY)
+            bytenr = from_le64(item->bytenr);
+    }
+    ck_assert_uint_ne(bytenr, 0);
+    free_block(&roots);
+    return bytenr;
+}
+
 const struct item_context test_context = {.sectorsize = 4096, .csum_size = 4};
 
-/* --- samples
- * -------------------------------------------------------------------------------------- */
+/* --- samples ------------------------------------------------------------------------ */
 
 static struct sample samples[64];
 static size_t nsamples;

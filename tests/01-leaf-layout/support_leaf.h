@@ -4,6 +4,7 @@
 
 #include "item.h"
 #include "leaf.h"
+#include "support_image.h"
 
 /* An empty leaf of `size` bytes, block 1 MiB of tree 5 and generation 7, in memory of its own.
  * Outside of the header it is full of 0xee, so that nobody relies on zeros. */
@@ -12,6 +13,9 @@ void free_block(struct block *block);
 
 /* Puts an item behind the last one. */
 void leaf_append(struct block *leaf, struct key key, const void *data, uint32_t size);
+
+/* Where the root block of a tree lies, by its item in the root tree, which is one leaf. */
+uint64_t find_root(const struct image *image, uint64_t tree);
 
 /* What items are checked by in tests: sectors of 4 KiB, checksums of 4 bytes. */
 extern const struct item_context test_context;

@@ -41,8 +41,7 @@ static char *report_item(const struct block *leaf, enum report_form form, const 
     return text;
 }
 
-/* --- the shape of each type: L6
- * ------------------------------------------------------------------- */
+/* --- the shape of each type: L6 ----------------------------------------------------- */
 
 START_TEST(samples_are_right)
 {
@@ -207,8 +206,7 @@ START_TEST(limits)
 }
 END_TEST
 
-/* --- what is told
- * --------------------------------------------------------------------------------- */
+/* --- what is told ------------------------------------------------------------------- */
 
 START_TEST(text_of_each_sample)
 {
@@ -260,8 +258,7 @@ START_TEST(a_part_in_json)
 }
 END_TEST
 
-/* --- chaos
- * ---------------------------------------------------------------------------------------- */
+/* --- chaos -------------------------------------------------------------------------- */
 
 /* Samples with some bytes changed, and plain random data under keys of every type: refused with
  * (L6), or accepted and then told in both forms. AddressSanitizer watches. */

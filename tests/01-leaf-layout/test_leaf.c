@@ -9,8 +9,7 @@
 
 enum { ITEM = sizeof(struct item_header), HEADER = sizeof(struct block_header) };
 
-/* --- by hand
- * -------------------------------------------------------------------------------------- */
+/* --- by hand ------------------------------------------------------------------------ */
 
 START_TEST(empty_leaf)
 {
@@ -118,8 +117,7 @@ START_TEST(only_headers)
 }
 END_TEST
 
-/* --- against a model
- * ------------------------------------------------------------------------------ */
+/* --- against a model ---------------------------------------------------------------- */
 
 /* The leaf as it should be: an array of items. */
 struct model {

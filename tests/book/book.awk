@@ -1,10 +1,12 @@
-# Prints a page of the book as Markdown for pandoc (needs pages.awk): awk ... PAGES pass=2 PAGE, where PAGES are
-# book.md and all chapters. Headings get anchors of their own in the whole book; links between the pages
-# follow them, within one page or, with -v split_pages=1, from page to page; a link to another file of the
-# tree becomes plain text; an excerpt comment becomes a caption. The first heading of book.md goes: it is
-# the title of the book.
+# Prints a page of the book as Markdown for pandoc (needs pages.awk): awk ... PAGES pass=2 PAGE, where
+# PAGES are book.md and all chapters. Headings get anchors of their own in the whole book; links between
+# the pages follow them, within one page or, with -v split_pages=1, from page to page; a link to another
+# file of the tree becomes plain text; an excerpt comment becomes a caption. The first heading of book.md
+# goes: it is the title of the book.
 function name_of(path) { sub(/.*\//, "", path); sub(/\.md$/, "", path); return path }
-function anchor_of(path, heading) { return name_of(path) (heading == "" || heading == title[path] ? "" : "--" heading) }
+function anchor_of(path, heading) {
+    return name_of(path) (heading == "" || heading == title[path] ? "" : "--" heading)
+}
 
 # The target of a link in this page, in the book's own terms; "" where it leads to another file.
 function target_of(target, is_image,    path, heading, page) {
@@ -42,12 +44,16 @@ fence != "" { if ($0 ~ "^ *" fence "+ *$") fence = ""; if (pass == 2) print; nex
 pass != 2 { if (/^# / && !(FILENAME in title)) title[FILENAME] = slug($0, FILENAME " title"); next }
 /^#+ / {
     heading = slug($0, FILENAME)
-    if (FILENAME != "book.md" || heading != title[FILENAME]) print with_links($0) " {#" anchor_of(FILENAME, heading) "}"
+    if (FILENAME != "book.md" || heading != title[FILENAME])
+        print with_links($0) " {#" anchor_of(FILENAME, heading) "}"
     next
 }
 /^<!-- excerpt / {
     names = ""
-    for (i = 4; i < NF; i++) names = names (names ~ /(struct|union|enum)$/ ? " " : i > 4 ? ", " : ": ") ($i == "top-comment" ? "top comment" : $i)
+    for (i = 4; i < NF; i++) {
+        sub(/^top-comment$/, "top comment", $i)
+        names = names (names ~ /(struct|union|enum)$/ ? " " : i > 4 ? ", " : ": ") $i
+    }
     print "<p class=\"excerpt\"><code>" $3 "</code>" names "</p>\n"
     next
 }

@@ -13,7 +13,8 @@ for program; do
     "$program" counts > "$work/csv" < /dev/null 2> "$work/errors"
     status=$?
     if [ $status -eq 3 ] && [ ! -s "$work/csv" ]; then
-        [ ! -e "$file" ] || { echo "$file: $program has no counts" > "$work/wrong"; report "$file" "$work/wrong"; }
+        [ ! -e "$file" ] || echo "$program has no counts" >> "$work/errors"
+        [ ! -e "$file" ] || report "$file" "$work/errors"
         continue
     fi
     [ $status -eq 0 ] || echo "$program counts: status $status" >> "$work/errors"

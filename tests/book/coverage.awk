@@ -19,7 +19,7 @@ in_list && /^ +[^ ]/ { sub(/^ +/, " "); item = item $0; next }
 function take_item(    part, names, place) {
     if (item == "") return
     if (item !~ /^- `[^`]+`: (whole file|`[^`]+`(, `[^`]+`)*): ./)
-        print "chapters/" item_chapter " not a list item of the form - `file`: `name`, `name`: reason: " item >> errors
+        print "chapters/" item_chapter " not a list item - `file`: `name`, `name`: reason: " item >> errors
     split(item, part, /: /)
     gsub(/[-` ]/, "", part[1])
     names = (part[2] == "whole file") ? "*" : part[2]
@@ -54,13 +54,15 @@ function check(file,    room, base, place, names, n, name, i, seen, total, missi
     delete listed[place]
     if (index(heart, " " room " ") && (base !~ /^cmd_/ || names == "")) {
         if (names != "") print file " a file of the heart cannot be listed as not shown" >> errors
-        for (i = 1; i <= n && i <= 5; i++) print file " line " missing[i] " is not shown: " text[file, missing[i]] >> errors
+        for (i = 1; i <= n && i <= 5; i++)
+            print file " line " missing[i] " is not shown: " text[file, missing[i]] >> errors
         if (n > 5) print file " and " (n - 5) " more lines are not shown" >> errors
         return
     }
     n = split(names, name, " ")
     for (i = 1; i <= n; i++) {
-        if (name[i] == "*" ? seen == total : is_shown(file, span(file, name[i]))) print file " " name[i] " is listed as not shown, but is shown" >> errors
+        if (name[i] == "*" ? seen == total : is_shown(file, span(file, name[i])))
+            print file " " name[i] " is listed as not shown, but is shown" >> errors
         else if (name[i] != "*" && fault != "") print fault " (in the list of what is not shown)" >> errors
     }
     for (i = 1; i <= function_count[file] && names !~ / \* /; i++)
@@ -77,5 +79,6 @@ END {
         else without[room] = 1
     }
     for (room in without) print "src/" room " has no chapter in book.md" >> errors
-    for (place in listed) if (listed[place] != "") print "chapters/" place " is listed as not shown, but there is no such file" >> errors
+    for (place in listed)
+        if (listed[place] != "") print "chapters/" place " is listed as not shown, but does not exist" >> errors
 }

@@ -11,7 +11,7 @@
 #
 # load(file) reads a file and fills:
 #   text[file, line]  lines[file]                   its lines and how many (-1: no such file)
-#   hidden[file, line]  counts[file, line]          never shown; counted by coverage
+#   hidden[file, line]  counts[file, line]          not shown with a unit; counted by coverage
 #   functions[file, i]  function_count[file]        its non-static functions
 # span(file, name) gives "from to" (line numbers), or "" with the reason in `fault`.
 # excerpt(comment line) gives the text that belongs below it, sets shown[file, line]; or "" and `fault`.
@@ -57,7 +57,10 @@ function define(file, s, inside,    unit, head, tail, is_pointer) {
     unit = units[file]
     gsub(/[ \t]+/, " ", s); sub(/^ /, "", s); gsub(/ ?\{\}/, " {}", s)
     gsub(/__attribute__ ?\(\([^()]*(\([^()]*\))?[^()]*\)\) ?/, "", s)
-    if (match(s, /^START_TEST ?\(/)) { add_name("D", file, first_identifier(substr(s, RLENGTH)), unit); return }
+    if (match(s, /^START_TEST ?\(/)) {
+        add_name("D", file, first_identifier(substr(s, RLENGTH)), unit)
+        return
+    }
     if (s ~ /^_Static_assert|^;?$|^(struct|union|enum) [A-Za-z0-9_]+;$/) return
     if (s ~ /^typedef /) {
         if (match(s, /\( ?\*/)) { add_name("D", file, first_identifier(substr(s, RSTART)), unit); return }
@@ -89,7 +92,8 @@ function is_outside(file, i, line) {
         || (line ~ /^#endif/ && i == lines[file] && file ~ /\.h$/)
 }
 
-function load(file,    n, i, k, c, line, code, status, depth, statement, inside, directive, open, has_code, mark) {
+function load(file,    n, i, k, c, line, code, status, depth, statement, inside, directive, open, has_code,
+        mark) {
     if (file in lines) return
     while ((status = (getline line < file)) > 0) text[file, ++n] = line
     close(file)
@@ -98,7 +102,7 @@ function load(file,    n, i, k, c, line, code, status, depth, statement, inside,
     for (i = 1; i <= n; i++) {
         line = text[file, i]
         if (line ~ /^[ \t]*\/\* (excerpt|end) [^ ]+ \*\/$/) {
-            split(line, mark, " "); hidden[file, i] = 1
+            split(line, mark, " "); hidden[file, i] = "marker"
             if (mark[2] == "end") mark_end[file, mark[3]] = i
             else if ((file, mark[3]) in mark_start) broken[file] = "marker " mark[3] " found twice"
             else mark_start[file, mark[3]] = i
@@ -114,7 +118,8 @@ function load(file,    n, i, k, c, line, code, status, depth, statement, inside,
         code = code_of(line)
         if (code ~ /[^ \t]/) has_code[units[file]] = 1
         if (directive || code ~ /^[ \t]*#/) {
-            if (!directive && depth == 0 && code ~ /^# *define /) { sub(/^# *define/, "", code); add_name("D", file, first_identifier(code), units[file]) }
+            if (!directive && depth == 0 && sub(/^# *define /, "", code))
+                add_name("D", file, first_identifier(code), units[file])
             directive = (line ~ /\\$/)
             continue
         }
@@ -124,7 +129,10 @@ function load(file,    n, i, k, c, line, code, status, depth, statement, inside,
             if (c == "{" && depth++ == 0) { statement = statement "{"; inside = "" }
             else if (c == "}" && --depth == 0) {
                 statement = statement "}"
-                if (statement ~ /\)[ \t]*\{\}$/ && statement !~ /=/) { define(file, statement, ""); statement = "" }
+                if (statement ~ /\)[ \t]*\{\}$/ && statement !~ /=/) {
+                    define(file, statement, "")
+                    statement = ""
+                }
             } else if (depth == 0) {
                 if (c != " " || statement != "") statement = statement c
                 if (c == ";") { define(file, statement, inside); statement = "" }
@@ -153,7 +161,8 @@ function span(file, name,    kind, place, found, at) {
     else if (file in broken) fault = file ": " broken[file]
     else if ((file, name) in mark_start) {
         if (("D", file, name) in places) fault = file ": name " name " found twice"
-        else if (mark_end[file, name] > mark_start[file, name]) return (mark_start[file, name] + 1) " " (mark_end[file, name] - 1)
+        else if (mark_end[file, name] > mark_start[file, name])
+            return (mark_start[file, name] + 1) " " (mark_end[file, name] - 1)
         else fault = file ": marker " name " has no end"
     } else {
         kind = "D"
@@ -170,23 +179,26 @@ function span(file, name,    kind, place, found, at) {
 function excerpt(comment,    word, n, i, k, file, name, range, out) {
     fault = ""
     n = split(comment, word, " ")
-    if (n < 4 || word[n] != "-->") { fault = "excerpt comment is not <!-- excerpt FILE NAME... -->"; return "" }
+    if (n < 4 || word[n] != "-->") fault = "excerpt comment is not <!-- excerpt FILE NAME... -->"
+    if (fault != "") return ""
     file = word[3]
     load(file)
-    if (n == 4) { if (lines[file] < 0) fault = file ": no such file"; range = "1 " lines[file]; out = show(file, range) }
+    if (lines[file] < 0) fault = file ": no such file"
+    if (n == 4) return show(file, "1 " lines[file], 1)
     for (i = 4; i < n && fault == ""; i++) {
         name = word[i]
         if (name ~ /^(struct|union|enum)$/) name = name " " word[++i]
         range = span(file, name)
-        if (fault == "") out = out (out == "" ? "" : "\n\n") show(file, range)
+        if (fault == "") out = out (out == "" ? "" : "\n\n") show(file, range, 0)
     }
     return fault == "" ? out : ""
 }
-function show(file, range,    bound, i, out) {
+# The lines of a range; with_all: #includes too.
+function show(file, range, with_all,    bound, i, out) {
     split(range, bound, " ")
     for (i = bound[1] + 0; i <= bound[2] + 0; i++) {
         shown[file, i] = 1
-        if (!((file, i) in hidden) || range == "1 " lines[file] && text[file, i] !~ /^[ \t]*\/\* (excerpt|end) /)
+        if (!((file, i) in hidden) || (with_all && hidden[file, i] != "marker"))
             out = out (out == "" ? "" : "\n") text[file, i]
     }
     sub(/\n[ \t\n]*$/, "", out)

@@ -13,7 +13,7 @@ for chapter in book.md README.md $(sh "$here/chapters.sh"); do
     awk -v errors="$work/errors" -f "$here/definitions.awk" -f "$here/excerpts.awk" "$chapter" \
         > "$work/new" || echo "$chapter: cannot be read" >> "$work/errors"
     if [ "$1" = check ]; then
-        diff -u "$chapter" "$work/new" >> "$work/errors"
+        diff -u "$chapter" "$work/new" | sed 1,2d >> "$work/errors"
         report "excerpts of $chapter ($(grep -c '^<!-- excerpt' "$work/new"))" "$work/errors"
     elif [ -s "$work/errors" ]; then
         cat "$work/errors" >&2

@@ -25,7 +25,8 @@ answer=${mine:-$exercise}/$name.c
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT || exit 2
 eval "$($make MINE= print-CC print-COMPILE print-CHECK_LIBS print-LIBS "print-INCLUDES_$number" \
     "print-OBJECTS_$number" "print-SUPPORT_$number")"
-eval "includes=\$INCLUDES_$number objects=\"build/obj/runner.o build/$number/tables.o \$OBJECTS_$number \$SUPPORT_$number\""
+eval "includes=\$INCLUDES_$number objects=\"\$OBJECTS_$number \$SUPPORT_$number\""
+objects="build/obj/runner.o build/$number/tables.o $objects"
 echo "$exercise/test_$name.c" | awk -f src/tables.awk > "$work/suites.c"
 $make MINE= $objects >&2 || exit 2
 for source in "$answer" "$exercise/test_$name.c" "$work/suites.c"; do

@@ -14,7 +14,12 @@ try() {
     shift
     sh "$here/exercise.sh" "$@" > "$work/output" 2>&1
     status=$?
-    [ $status -eq "$wanted" ] || { echo "status $status, not $wanted:"; grep -v '^ok ' "$work/output"; } >> "$work/errors"
+    [ $status -eq "$wanted" ] && return
+    echo "status $status, not $wanted:" >> "$work/errors"
+    grep -v '^ok ' "$work/output" >> "$work/errors"
+}
+apply() {
+    patch -f -s -F0 "$@" >> "$work/errors" 2>&1 || echo "the patch does not apply" >> "$work/errors"
 }
 for exercise in tests/[0-9][0-9]-*/exercises/*; do
     [ -d "$exercise" ] || continue
@@ -25,10 +30,10 @@ for exercise in tests/[0-9][0-9]-*/exercises/*; do
         grep -q '^not ok' "$work/output" || echo "its test does not fail with the stub" >> "$work/errors"
         report "exercise $name: the stub compiles, its test fails" "$work/errors"
         : > "$work/errors"
-        patch -s -o "$work/mine/$name.c" "$exercise/$name.c" "$exercise/$name.patch" >> "$work/errors" 2>&1 || echo "the patch does not apply" >> "$work/errors"
+        apply -o "$work/mine/$name.c" "$exercise/$name.c" "$exercise/$name.patch"
     else
         cp -R src "$work/tree"
-        patch -s -p1 -d "$work/tree" < "$exercise/policy.patch" >> "$work/errors" 2>&1 || echo "the patch does not apply" >> "$work/errors"
+        apply -p1 -d "$work/tree" < "$exercise/policy.patch"
         for file in $(sed -n 's|^+++ b/\([^	 ]*\).*|\1|p' "$exercise/policy.patch"); do
             cp "$work/tree/$file" "$work/mine/"
         done

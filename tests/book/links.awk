@@ -3,7 +3,7 @@
 # {#id}, a link that does not stand inline, prose that refers to a line or a listing by its number. The line
 # it names is the first of the paragraph.
 function wrong(message) { print where ": " message >> errors }
-function link(target,    path) {
+function note_link(target,    path) {
     sub(/^ *<?/, "", target); sub(/[ >].*/, "", target)
     if ((path = path_of(target, page)) == "") return
     print where "\t" path
@@ -19,12 +19,13 @@ function flush(    text, target) {
     while (match(text, /`+[^`]*`+/)) text = substr(text, 1, RSTART - 1) substr(text, RSTART + RLENGTH)
     if (text ~ /\{#[A-Za-z]/) wrong("an attribute {#id}")
     if (text ~ /^ ?\[[^]]+\]:/) wrong("a link definition; links stand inline")
-    if (match(text, /(^|[^A-Za-z])([Ll]istings?|[Ll]ines?) [0-9]+/)) wrong("refers to a number:" substr(text, RSTART, RLENGTH))
+    if (match(text, /(^|[^A-Za-z])([Ll]istings?|[Ll]ines?) [0-9]+/))
+        wrong("refers to a number:" substr(text, RSTART, RLENGTH))
     while (match(text, /\]\([^)]*\)|(src|href)="[^"]*"/)) {
         target = substr(text, RSTART, RLENGTH - 1)
         text = substr(text, RSTART + RLENGTH)
         sub(/^\]\(|^[a-z]+="/, "", target)
-        link(target)
+        note_link(target)
     }
 }
 /^ *(```|~~~)|^#+ |^[ \t]*$/ || FNR == 1 { flush() }

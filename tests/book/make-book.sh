@@ -29,7 +29,8 @@ for page in book.md $chapters; do
     prepare "$page"
     echo
 done > "$work/book.md"
-convert --metadata title="$title" --self-contained --css="$here/book.css" -t html5 -o "$out/book.html" "$work/book.md"
+convert --metadata title="$title" --self-contained --css="$here/book.css" -t html5 \
+    -o "$out/book.html" "$work/book.md"
 weasyprint -q "$out/book.html" "$out/book.pdf"
 convert --metadata title="$title" --metadata identifier="$title" --css="$here/book.css" -t epub3 \
     --epub-chapter-level=1 -o "$out/book.epub" "$work/book.md"
@@ -42,7 +43,7 @@ link() { # link BEFORE PAGE AFTER
 rm -rf "$out/html"
 mkdir -p "$out/html/figures"
 cp "$here/book.css" "$out/html/"
-[ ! -d figures ] || cp figures/*.svg "$out/html/figures/"
+for picture in figures/*.svg; do [ ! -e "$picture" ] || cp "$picture" "$out/html/figures/"; done
 previous=
 set -- book.md $chapters
 while [ $# -gt 0 ]; do

@@ -20,6 +20,6 @@ in_block && (continued || /^\$ /) {
 }
 in_block { if (!started) wrong("output before the first command"); next }
 /^```console[ \t]*$/ { in_block = 1 }
-/^[ \t>]*(```+|~~~+)[ \t]*console/ && !in_block { wrong("a console block does not begin with ```console at the margin") }
+/^[ \t>]*(```+|~~~+)[ \t]*console/ && !in_block { wrong("a console block begins with ```console at the margin") }
 { print }
 END { if (in_block) wrong("a console block is not closed") }

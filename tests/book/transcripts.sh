@@ -11,8 +11,10 @@ mode=$1 tool=$2 limit=${LIMIT:-60}
 shift 2
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT || exit 1
 
+pass() {
+    awk -v mode="$1" -v dir="$work/commands" -v errors="$work/errors" -f "$here/transcripts.awk" "$chapter"
+}
 run_commands() {
-    n=1
     while [ -e "$work/commands/$n.command" ]; do
         in_place "$work/place" timeout -k 1 "$limit" sh "$here/command.sh" "$work/state" \
             "$work/commands/$n.command" > "$work/commands/$n.output" 2>&1
@@ -27,14 +29,14 @@ run_commands() {
 }
 
 for chapter; do
+    n=1
     rm -rf "${work:?}"/* && mkdir "$work/commands" && : > "$work/errors"
-    pass() { awk -v mode="$1" -v dir="$work/commands" -v errors="$work/errors" -f "$here/transcripts.awk" "$chapter"; }
     make_place "$tool" "$work/place" 2>> "$work/errors" &&
         pass commands > "$work/new" && run_commands && pass render > "$work/new" ||
         echo "$chapter: not run" >> "$work/errors"
     if [ "$mode" = check ]; then
-        diff -u "$chapter" "$work/new" >> "$work/errors"
-        report "transcripts of $chapter with $tool ($(ls "$work/commands" | grep -c command) commands)" "$work/errors"
+        diff -u "$chapter" "$work/new" | sed 1,2d >> "$work/errors"
+        report "transcripts of $chapter with $tool ($((n - 1)) commands)" "$work/errors"
     elif [ -s "$work/errors" ]; then
         cat "$work/errors" >&2
         failed=1

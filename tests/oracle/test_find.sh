@@ -45,27 +45,46 @@ sample() {
         }' "$1"
 }
 
+# Reads the answers: what is wrong with them, a line each.
+wrong() {
+    awk '
+        function fault(text) { print tree " " key " (" kind "): " text }
+        function settle() {
+            if (kind == "") return
+            if (status != (kind == "absent")) fault("exit status " status)
+            if (found != (kind == "present" ? "yes" : "no")) fault("found: " found)
+            if (blocks != level + 1 || height != level + 1) fault(blocks " blocks, height " height ", not " level + 1)
+            if (kind == "present" && !told) fault("the item found is another one")
+            if (kind == "absent" && (errors != 1 || !named)) fault(errors + 0 " lines of error, or not that it has no such item")
+            if (kind == "present" && errors) fault("a line of error")
+        }
+        $1 == "ask" {
+            kind = $2; tree = $3; level = $4; key = $5 " " $6 " " $7
+            found = blocks = height = ""
+            errors = named = told = 0
+            next
+        }
+        $1 == "status" { status = $2; settle(); next }
+        /^coppice: / { errors++; if (/ has no item \(/) named = 1; next }
+        /^find tree / { found = $NF }
+        /^  item slot / && index($0, " key " key " ") { told = 1 }
+        /^  stats height / { height = $3; blocks = $5 }' "$1"
+}
+
 for image in "$work"/images/*.img; do
     name=$(basename "$image" .img)
     btrfs inspect-internal dump-tree --dfs "$image" | awk -f "$oracle/theirs.awk" > "$work/normal"
     sample "$work/normal" > "$work/sample"
-    : > "$work/faults"
     while read -r kind tree level key; do
-        "$coppice" find "$image" "$tree" "$key" --stats > "$work/out" 2> "$work/err"
-        status=$?
-        if [ "$kind" = present ]; then right="0 found yes" errors=0; else right="1 found no" errors=1; fi
-        found=$(sed -n 's/^find tree .* key (.*) found \(.*\)/\1/p' "$work/out")
-        [ "$status found $found" = "$right" ] ||
-            echo "$tree $key ($kind): exit status $status, found $found" >> "$work/faults"
-        [ "$(grep -c . "$work/err")" = $errors ] && { [ $errors = 0 ] || grep -qF 'has no item (' "$work/err"; } ||
-            sed "s/^/$tree $key ($kind): /" "$work/err" >> "$work/faults"
-        grep -q "stats height $((level + 1)) blocks $((level + 1)) " "$work/out" ||
-            echo "$tree $key ($kind): $(grep 'stats height' "$work/out")" >> "$work/faults"
-        [ "$kind" = absent ] || grep -qF "key $key " "$work/out" || echo "$tree $key: not told" >> "$work/faults"
-    done < "$work/sample"
+        echo "ask $kind $tree $level $key"
+        "$coppice" find "$image" "$tree" "$key" --stats 2>&1
+        echo "status $?"
+    done < "$work/sample" > "$work/answers"
+    wrong "$work/answers" > "$work/faults"
     [ -s "$work/sample" ] || echo "no keys" > "$work/faults"
-    check "find in $name: $(grep -c '^present' "$work/sample") keys, $(grep -c '^absent' "$work/sample") absent ones, $(
-        awk '{ print $2 }' "$work/sample" | sort -u | wc -l) trees up to height $(
-        awk '$3 >= top { top = $3 + 1 } END { print top }' "$work/sample")" "$work/faults"
+    check "find in $name: $(awk '
+        { n[$1]++; if (!($2 in seen)) trees++; seen[$2] = 1; if ($3 >= height) height = $3 + 1 }
+        END { printf "%d keys, %d absent ones, %d trees up to height %d", n["present"], n["absent"], trees, height }
+        ' "$work/sample")" "$work/faults"
 done
 exit $failed
