@@ -9,12 +9,14 @@
  *   U1  the magic is there
  *   U2  the checksum type is known, and the checksum is right
  *   U3  bytenr is the place where the copy lies
- *   U4  sector size and node size are powers of two, 4 KiB <= sector size <= node size <= 64 KiB,
- * and leafsize equals nodesize U5  the levels of the roots are below 8 U6  the roots' addresses are
- * multiples of the sector size; root and chunk root are not 0 U7  the array of system chunks holds
- * at least one chunk and at most 2048 bytes U8  the generation is not 0, and no less than the chunk
- * root's U9  there is at least one device, and dev_item is of this file system U10 total_bytes is
- * not 0, not less than bytes_used, and no more than the device has
+ *   U4  sector size and node size are powers of two, leafsize equals nodesize, and
+ *       4 KiB <= sector size <= node size <= 64 KiB
+ *   U5  the levels of the roots are below 8
+ *   U6  the roots' addresses are multiples of the sector size; root and chunk root are not 0
+ *   U7  the array of system chunks holds at least one chunk and at most 2048 bytes
+ *   U8  the generation is not 0, and no less than the chunk root's
+ *   U9  there is at least one device, and dev_item is of this file system
+ *   U10 total_bytes is not 0, not less than bytes_used, and no more than the device has
  */
 #ifndef SUPERBLOCK_H
 #define SUPERBLOCK_H

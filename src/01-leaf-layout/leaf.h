@@ -13,9 +13,10 @@
  *   L1  the level is 0
  *   L2  the item headers fit into the block
  *   L3  keys ascend strictly
- *   L4  the data of item 0 ends at the end of the block; that of each further item ends where that
- * of the item before it begins L5  the data does not reach into the item headers L6  the data of
- * each item has the shape that its type asks for (item.h)
+ *   L4  the data of item 0 ends at the end of the block; that of each further item ends where
+ *       that of the item before it begins
+ *   L5  the data does not reach into the item headers
+ *   L6  the data of each item has the shape that its type asks for (item.h)
  *
  * The functions that change a leaf keep L2 to L5, and change nothing when they fail. They mirror
  * the kernel's btrfs_setup_item_for_insert, btrfs_del_items, btrfs_extend_item,

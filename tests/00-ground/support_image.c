@@ -101,10 +101,15 @@ void image_open(struct image *image, const char *name)
     image->nodesize = from_le32(image->super.nodesize);
 }
 
+void image_keep(struct image *image)
+{
+    while (image->nedits > 0)
+        free(image->edits[--image->nedits].old);
+}
+
 void image_close(struct image *image)
 {
-    for (unsigned i = 0; i < image->nedits; i++)
-        free(image->edits[i].old);
+    image_keep(image);
     close(image->fd);
 }
 

@@ -55,6 +55,7 @@ void image_close(struct image *image);
 void image_read(const struct image *image, uint64_t offset, void *bytes, size_t length);
 void image_write(struct image *image, uint64_t offset, const void *bytes, size_t length);
 void image_undo(struct image *image);
+void image_keep(struct image *image); /* what was written up to now is not taken back any more */
 
 /* The superblock to every place where the image has one, with the address and the checksum that
  * belong there. */

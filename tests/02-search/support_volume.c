@@ -122,6 +122,7 @@ void maker_end(struct maker *maker)
     maker_write(maker, &tree);
     image_put_super(&maker->image, &maker->super);
     maker->image.super = maker->super;
+    image_keep(&maker->image);
 }
 
 void maker_close(struct maker *maker)

@@ -260,8 +260,6 @@ START_TEST(two_copies)
     ck_assert_uint_eq(opened.notes.count, 0);
     image_undo(&maker.image);
 
-    end_volume();
-    make_volume(4096, CSUM_TYPE_CRC32, 2);
     uint64_t reads = opened.volume.source.blocks_read;
     damage(0);
     expect_success(get(bytenr, &leaf_promise, &block));

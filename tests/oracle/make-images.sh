@@ -11,11 +11,11 @@ dir=${1:?usage: make-images.sh DIR [NAME...]}
 shift
 mkdir -p "$dir" || exit 1
 dir=$(cd "$dir" && pwd)
-mnt=$dir/mounts/image host=$dir/mounts/host
+mnt=$dir/mounts/image host=$dir/mounts/host scratch=$dir/mounts/scratch
 mkdir -p "$mnt" "$host"
 : > "$dir/skipped"
 : > "$dir/failed"
-trap 'unmount_under "$dir/mounts"; rm -rf "$dir/mounts" "$dir/scratch"' EXIT
+trap 'unmount_under "$dir/mounts"; rm -rf "$dir/mounts"' EXIT
 trap 'exit 129' HUP
 trap 'exit 130' INT
 trap 'exit 143' TERM
@@ -39,9 +39,9 @@ quietly() { "$@" > /dev/null; }
 subvolume() { quietly btrfs subvolume "$@"; }
 # Does the image show what it was made for? holds PATTERN...: dump-tree prints each.
 holds() {
-    btrfs inspect-internal dump-tree "$image" > "$dir/scratch"
-    for pattern; do grep -q "$pattern" "$dir/scratch" || { echo "it holds no $pattern"; exit 1; }; done
-    rm "$dir/scratch"
+    btrfs inspect-internal dump-tree "$image" > "$scratch"
+    for pattern; do grep -q "$pattern" "$scratch" || { echo "it holds no $pattern"; exit 1; }; done
+    rm "$scratch"
 }
 # small_files COUNT FOLDER: so many files of a few bytes.
 small_files() { (mkdir -p "$2" && cd "$2" && seq 1 "$1" | split -l 1 -a 5 -d); }
@@ -57,6 +57,7 @@ zoo() (
     printf 'Hello.\n' > inline
     : > empty
     head -c 300000 /dev/urandom > regular
+    head -c 8000000 /dev/urandom > large
     truncate -s 10M sparse
     patch_byte sparse 5000000
     fallocate -l 1M prealloc
@@ -94,7 +95,7 @@ zoo() (
 
     setfattr -n user.short -v hazel inline
     setfattr -n user.empty inline
-    setfattr -n user.binary -v 0x00ff0a5c22 inline
+    setfattr -n user.binary -v 0xff0a5c220a09016100ff inline
     setfattr -n user.long -v "$(head -c 700 /dev/zero | tr '\0' v)" inline
     setfattr -n "user.$(long_name x | cut -c 6-)" -v long-name inline
     for hash in $same_hash; do setfattr -n "user.$hash" -v "$hash" inline; done
@@ -364,9 +365,9 @@ image_balance_paused() {
 # Relocation trees live for moments. The image lies in a file system that can be frozen under it.
 image_relocating() {
     format 256M -n 4096 -m single
-    truncate -s 1G "$dir/scratch"
-    quietly mkfs.btrfs -q -f -m single "$dir/scratch"
-    mount -o loop,nodatacow "$dir/scratch" "$host"
+    truncate -s 1G "$scratch"
+    quietly mkfs.btrfs -q -f -m single "$scratch"
+    mount -o loop,nodatacow "$scratch" "$host"
     mv "$image" "$host/image"
     mount -o loop "$host/image" "$mnt"
     small_files 4000 "$mnt/files"
@@ -388,7 +389,7 @@ image_relocating() {
     btrfs balance cancel "$mnt" 2> /dev/null || :
     wait $balance || :
     umount "$mnt" "$host"
-    rm "$dir/scratch"
+    rm "$scratch"
     [ -n "$found" ] || skip "no moment with a relocation tree was caught"
 }
 
@@ -405,6 +406,34 @@ image_dev_stats() {
     touch "$mnt/file"
     off
     holds 'corruption_errs [1-9]'
+}
+
+# The image was once of another device: replaced by this one, or removed after this one was added (then
+# its devid is 2).
+with_second_device() {
+    format 256M
+    truncate -s 320M "$scratch"
+    on
+    cp -r "$root/tests/oracle" "$mnt"
+    second=$(losetup -f --show "$scratch")
+    first=$(awk -v mnt="$mnt" '$2 == mnt { print $1 }' /proc/mounts)
+    "$@"
+    off
+    losetup -d "$second"
+    mv "$scratch" "$image"
+}
+replace_device() { quietly btrfs replace start -B -f "$first" "$second" "$mnt"; }
+change_device() {
+    quietly btrfs device add -f "$second" "$mnt"
+    quietly btrfs device remove "$first" "$mnt"
+}
+image_replaced() {
+    with_second_device replace_device
+    holds DEV_REPLACE
+}
+image_second_device() {
+    with_second_device change_device
+    holds '(DEV_ITEMS DEV_ITEM 2)'
 }
 
 image_metadata_uuid() {
@@ -433,7 +462,7 @@ image_converted() {
 
 # Some hundred changes in no order.
 image_aged() {
-    format 256M -n 4096
+    format 320M -n 4096
     on
     mkdir "$mnt/d0" "$mnt/d1" "$mnt/d2"
     awk 'function r(n) { seed = seed * 16807 % 2147483647; return seed % n }
@@ -451,9 +480,10 @@ image_aged() {
                 else if (r(9) == 0) print "btrfs -q subvolume snapshot . ./s" i
                 else if (r(4) == 0) print "sync -f ."
             }
-        }' > "$dir/scratch"
-    (cd "$mnt" && sh "$dir/scratch" > /dev/null 2>&1) || :
-    rm "$dir/scratch"
+        }' > "$scratch"
+    (cd "$mnt" && sh "$scratch" > /dev/null 2>&1) || :
+    rm "$scratch"
+    quietly btrfs filesystem resize -32M "$mnt"
     off
 }
 
@@ -483,7 +513,7 @@ reason=$(why_no_kernel)
 [ $# -gt 0 ] || set -- n4k_crc32c n8k_xxhash n16k_sha256 n32k_blake2 n64k_crc32c mixed mixed_dup holes \
     fat_metadata raid0 no_extref unmounted sectors_of_16k sectors_of_64k space_cache bitmaps many \
     compressed shared snapshots orphans dropping log quota balanced balance_paused relocating dev_stats \
-    metadata_uuid seed converted aged verity
+    replaced second_device metadata_uuid seed converted aged verity
 for name; do
     image=$dir/$name.img
     (set -eu; "image_$name") > "$dir/mounts/output" 2>&1

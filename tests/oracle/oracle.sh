@@ -38,13 +38,15 @@ close_work() {
     unmount_under "$work"
     rm -rf "$work"
 }
-# The innermost mount last mounted comes off first.
+# Unmounts all under a folder, inner mounts first, and detaches the loop devices of the files there.
 unmount_under() {
     awk -v folder="$1/" 'index($2, folder) == 1 { print $2 }' /proc/mounts | sort -r |
         while read -r mount; do
             fsfreeze -u "$mount" 2> /dev/null
             umount "$mount" || umount -l "$mount"
         done
+    losetup -l -n -O NAME,BACK-FILE 2> /dev/null | awk -v folder="$1/" 'index($2, folder) == 1 { print $1 }' |
+        while read -r loop; do losetup -d "$loop"; done
 }
 
 # check NAME FILE: "ok - NAME" when FILE is empty; else "not ok - NAME" with its first lines.
