@@ -422,8 +422,7 @@ struct extent_owner_ref {
 };
 PINNED(extent_owner_ref, 8, root_id, 0);
 
-/* --- files
- * ---------------------------------------------------------------------------------------- */
+/* --- files -------------------------------------------------------------------------- */
 
 struct timespec_item {
     le64 sec;
@@ -534,8 +533,7 @@ struct verity_descriptor_item {
 };
 PINNED(verity_descriptor_item, 25, encryption, 24);
 
-/* --- roots
- * ---------------------------------------------------------------------------------------- */
+/* --- roots -------------------------------------------------------------------------- */
 
 /* Images of before Linux 3.6 end behind `level`: the item is 239 bytes there. */
 struct root_item {
@@ -579,8 +577,7 @@ struct root_ref {
 };
 PINNED(root_ref, 18, name_len, 16);
 
-/* --- quota
- * ---------------------------------------------------------------------------------------- */
+/* --- quota -------------------------------------------------------------------------- */
 
 struct qgroup_status_item {
     le64 version;

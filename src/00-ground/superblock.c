@@ -70,8 +70,7 @@ const uint8_t *superblock_metadata_fsid(const struct superblock *super)
                                                                      : super->fsid;
 }
 
-/* --- checks
- * --------------------------------------------------------------------------------------- */
+/* --- checks ------------------------------------------------------------------------- */
 
 static bool is_power_of_two(uint32_t n)
 {

@@ -376,8 +376,7 @@ static int walk_extent(struct walk *walk)
     return 0;
 }
 
-/* --- the rest
- * ------------------------------------------------------------------------------------- */
+/* --- the rest ----------------------------------------------------------------------- */
 
 /* Free space as a bitmap, one bit for each sector, set where it is free. */
 static int walk_bitmap(struct walk *walk)
@@ -459,8 +458,7 @@ static int walk_bytes(struct walk *walk)
     return 0;
 }
 
-/* --- by type
- * --------------------------------------------------------------------------------------- */
+/* --- by type ------------------------------------------------------------------------ */
 
 /* Files and directories. */
 static int walk_file_item(struct walk *walk)

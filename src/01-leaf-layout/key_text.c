@@ -105,8 +105,7 @@ const char *objectid_name(uint64_t objectid)
     return NULL;
 }
 
-/* --- writing
- * -------------------------------------------------------------------------------------- */
+/* --- writing ------------------------------------------------------------------------ */
 
 static bool is_uuid_key(uint8_t type)
 {
@@ -173,8 +172,7 @@ const char *key_format(const struct key *key, char text[KEY_TEXT_SIZE])
     return text;
 }
 
-/* --- reading
- * -------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------ */
 
 /* Digits in base 10 or, behind 0x, 16, and nothing else. */
 static bool parse_digits(const char *word, uint64_t *value)

@@ -7,8 +7,7 @@
 
 enum { ITEM = sizeof(struct item_header) };
 
-/* --- motion
- * --------------------------------------------------------------------------------------- */
+/* --- motion ------------------------------------------------------------------------- */
 
 /* All that a leaf ever does to make or close a gap is one of these two moves. */
 
@@ -44,8 +43,7 @@ static void set_nritems(struct block *leaf, uint32_t nritems)
     block_header(leaf)->nritems = to_le32(nritems);
 }
 
-/* --- changes
- * -------------------------------------------------------------------------------------- */
+/* --- changes ------------------------------------------------------------------------ */
 
 void leaf_init(struct block *leaf, uint64_t generation, uint64_t owner)
 {

@@ -8,8 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* --- promises
- * --------------------------------------------------------------------------------------- */
+/* --- promises ----------------------------------------------------------------------- */
 
 static bool is_subvolume(uint64_t tree)
 {
@@ -65,8 +64,7 @@ int block_fulfils(const struct block *block, const struct block_promise *promise
     return promise->is_root ? 0 : fail(EUCLEAN, "block %" PRIu64 ": empty (T6)", block->bytenr);
 }
 
-/* --- reading
- * ---------------------------------------------------------------------------------------- */
+/* --- reading ------------------------------------------------------------------------ */
 
 /* Reads one copy and checks all that can be checked. `promise` NULL: nothing was promised. */
 static int read_copy(struct read_source *source, uint64_t physical,

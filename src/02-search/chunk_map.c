@@ -163,8 +163,7 @@ int chunk_map_find(const struct chunk_map *map, uint64_t logical, uint64_t lengt
     return 0;
 }
 
-/* --- the chunks in the superblock
- * ------------------------------------------------------------------ */
+/* --- the chunks in the superblock --------------------------------------------------- */
 
 /* The array holds keys, each with the chunk item behind it. */
 static int read_sys_chunk_array(struct chunk_map *map, const struct superblock *super)

@@ -10,8 +10,7 @@ struct dump_walk {
     struct item_context context;
 };
 
-/* --- text and JSON
- * --------------------------------------------------------------------------------- */
+/* --- text and JSON ------------------------------------------------------------------ */
 
 static void report_block(const struct block *block, struct report *report)
 {
@@ -93,8 +92,7 @@ static void report_tree(const struct dump_walk *walk)
     report_end(report);
 }
 
-/* --- drawing
- * ---------------------------------------------------------------------------------------- */
+/* --- drawing ------------------------------------------------------------------------ */
 
 /* A block is named by its address: what two trees share is drawn once, with an arrow from each. */
 static int draw_block(const struct block *block, void *context)
@@ -144,8 +142,7 @@ static void draw_begin(FILE *file)
                   "fontname=\"DejaVu Sans Mono\", fontsize=8];\n");
 }
 
-/* --- trees
- * ------------------------------------------------------------------------------------------ */
+/* --- trees -------------------------------------------------------------------------- */
 
 static int dump_one(struct tree *tree, void *context)
 {

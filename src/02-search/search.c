@@ -4,8 +4,7 @@
 
 #include <assert.h>
 
-/* --- within a block
- * -------------------------------------------------------------------------------- */
+/* --- within a block ----------------------------------------------------------------- */
 
 /* Item headers and key pointers both begin with a key, so one search serves leaves and nodes.
  *
@@ -34,8 +33,7 @@ int block_search(const struct block *block, const struct key *key, uint32_t *slo
     return 1;
 }
 
-/* --- down from the root
- * ------------------------------------------------------------------------------ */
+/* --- down from the root ------------------------------------------------------------- */
 
 static int get_root(struct tree *tree, struct block **root)
 {
@@ -102,8 +100,7 @@ int tree_search(struct tree *tree, const struct key *key, struct path *path)
     return result;
 }
 
-/* --- from item to item
- * --------------------------------------------------------------------------------- */
+/* --- from item to item -------------------------------------------------------------- */
 
 /* Puts the blocks below `level` and goes down again from the slot there, to the first item of the
  * subtree or to its last. */
@@ -181,8 +178,7 @@ int tree_range(struct tree *tree, const struct key *first, const struct key *las
     return result < 0 ? result : 0;
 }
 
-/* --- from block to block
- * -------------------------------------------------------------------------------- */
+/* --- from block to block ------------------------------------------------------------ */
 
 /* Is the child at `slot` gone, in a tree that is being deleted from left to right? It is when all
  * of its keys lie before the key that the deletion has reached. */

@@ -7,8 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
-/* --- opening
- * -------------------------------------------------------------------------------------- */
+/* --- opening ------------------------------------------------------------------------ */
 
 static struct tree tree_at(struct volume *volume, uint64_t id, uint64_t bytenr, uint8_t level,
                            uint64_t generation)
@@ -87,8 +86,7 @@ void volume_close(struct volume *volume)
     chunk_map_close(&volume->chunks);
 }
 
-/* --- trees
- * ------------------------------------------------------------------------------------------ */
+/* --- trees -------------------------------------------------------------------------- */
 
 int volume_tree_of_item(struct volume *volume, const struct path *path, struct tree *tree)
 {
@@ -130,8 +128,7 @@ int volume_tree(struct volume *volume, uint64_t id, struct tree *tree)
     return result;
 }
 
-/* --- all trees
- * -------------------------------------------------------------------------------------- */
+/* --- all trees ---------------------------------------------------------------------- */
 
 struct each_tree {
     struct volume *volume;
@@ -179,8 +176,7 @@ int volume_each_tree(struct volume *volume, int (*visit)(struct tree *tree, void
     return result;
 }
 
-/* --- names
- * ------------------------------------------------------------------------------------------ */
+/* --- names -------------------------------------------------------------------------- */
 
 static const struct {
     const char *name;

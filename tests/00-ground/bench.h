@@ -16,8 +16,7 @@
 
 enum { BENCH_NO_SUCH_KIND = 3 };
 
-/* --- numbers -------------------------------------------------------------------------------------
- */
+/* --- numbers ------------------------------------------------------------------------ */
 
 /* splitmix64 (Steele, Lea, Flood 2014): the whole state is one number, which is the seed. */
 static inline uint64_t bench_random(uint64_t *state)
@@ -34,8 +33,7 @@ static inline uint32_t bench_below(uint64_t *state, uint32_t limit)
     return (uint32_t)(bench_random(state) % limit);
 }
 
-/* --- time ----------------------------------------------------------------------------------------
- */
+/* --- time --------------------------------------------------------------------------- */
 
 static inline double bench_ns(void)
 {
@@ -66,8 +64,7 @@ static inline struct bench_spread bench_spread(double *samples, size_t count)
     };
 }
 
-/* --- the head of a file of times -----------------------------------------------------------------
- */
+/* --- the head of a file of times ---------------------------------------------------- */
 
 static inline void bench_processor(char *model, size_t size)
 {
@@ -120,8 +117,7 @@ static inline void bench_head(const char *const *method)
         printf("# %s\n", *method);
 }
 
-/* --- the program ---------------------------------------------------------------------------------
- */
+/* --- the program -------------------------------------------------------------------- */
 
 /* The whole of main. `counts` and `times` print and return an exit status; NULL for a kind that
  * this benchmark does not have. */

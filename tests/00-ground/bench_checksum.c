@@ -12,8 +12,7 @@ enum {
 };
 static const size_t block_sizes[SIZES] = {4096, 16384};
 
-/* --- the rival -----------------------------------------------------------------------------------
- */
+/* --- the rival ---------------------------------------------------------------------- */
 
 #define CRC32C_POLYNOMIAL 0x82f63b78U /* Castagnoli's, bits reversed */
 
@@ -41,8 +40,7 @@ static void table_crc32c(uint16_t type, const void *data, size_t length, uint8_t
     memcpy(csum, &result, sizeof result);
 }
 
-/* --- the race ------------------------------------------------------------------------------------
- */
+/* --- the race ----------------------------------------------------------------------- */
 
 static const struct contestant {
     const char *library;

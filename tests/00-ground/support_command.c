@@ -126,14 +126,20 @@ uint64_t check_faults(enum fault_call call, int error, const char *image,
 int run_unseen(const char *image, const char *const words[], struct notes *notes)
 {
     static FILE *nowhere;
-    if (!nowhere)
+    static char buffer[BUFFER];
+    if (!nowhere) {
         nowhere = fopen("/dev/null", "w");
+        setvbuf(nowhere, buffer, _IOFBF, sizeof buffer);
+    }
     struct storage storage;
     struct invocation invocation = make_invocation(image, words, &storage);
     notes->count = 0;
     invocation.notes = notes;
     invocation.out = nowhere;
-    return invocation.command->run(&invocation);
+    int64_t before = memory_pieces();
+    int result = invocation.command->run(&invocation);
+    expect(memory_pieces() == before, "%s: memory leaked", words[0]);
+    return result;
 }
 
 bool is_json_lines(const char *text, size_t length)

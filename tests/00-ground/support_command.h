@@ -42,7 +42,7 @@ void check_refusal(const char *at, int result, const char *words, const char *im
 uint64_t check_faults(enum fault_call call, int error, const char *image,
                       const char *const command[], bool (*is_right)(const struct ran *ran));
 
-/* As run_words, but what is printed goes nowhere, and its length is not known: for the masses. */
+/* As run_words, but what is printed goes nowhere; that nothing leaks is seen to. For the masses. */
 int run_unseen(const char *image, const char *const words[], struct notes *notes);
 
 /* Is every line of the text a JSON object, and nothing else? */

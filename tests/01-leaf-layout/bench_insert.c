@@ -17,8 +17,7 @@ enum {
     TREE = FS_TREE_OBJECTID,
 };
 
-/* --- leaves --------------------------------------------------------------------------------------
- */
+/* --- leaves ------------------------------------------------------------------------- */
 
 /* A leaf of `size` bytes on the heap; NULL where there is no memory. */
 static struct block *make_leaf(uint32_t size)
@@ -68,8 +67,7 @@ static struct block *copy_leaf(const struct block *leaf)
     return copy;
 }
 
-/* --- counts --------------------------------------------------------------------------------------
- */
+/* --- counts ------------------------------------------------------------------------- */
 
 /* The bytes that an insertion at `slot` into a copy of the leaf moves, as the leaf counts them. */
 static int count_moved(const struct block *leaf, uint32_t slot, uint64_t *moved)
@@ -155,8 +153,7 @@ static int counts(void)
     return 0;
 }
 
-/* --- times ---------------------------------------------------------------------------------------
- */
+/* --- times -------------------------------------------------------------------------- */
 
 enum {
     ROUNDS = 1001,

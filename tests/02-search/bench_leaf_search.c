@@ -39,8 +39,7 @@ __attribute__((noinline)) static int linear_search(const struct block *leaf, con
 static search_function *const searches[] = {linear_search, block_search};
 enum { LINEAR, BINARY, SEARCHES };
 
-/* --- the leaf ------------------------------------------------------------------------------------
- */
+/* --- the leaf ----------------------------------------------------------------------- */
 
 static unsigned char leaf_bytes[NODE_SIZE];
 static struct block leaf = {.data = leaf_bytes, .size = NODE_SIZE, .bytenr = NODE_SIZE};
@@ -68,8 +67,7 @@ static int each_fill(int (*step)(uint32_t nritems))
     return 0;
 }
 
-/* --- counts --------------------------------------------------------------------------------------
- */
+/* --- counts ------------------------------------------------------------------------- */
 
 /* Comparisons to find each item of the leaf once. */
 static int count_all(search_function *search, uint32_t nritems, uint64_t *comparisons)
@@ -117,8 +115,7 @@ static int counts(void)
     return each_fill(print_counts);
 }
 
-/* --- times ---------------------------------------------------------------------------------------
- */
+/* --- times -------------------------------------------------------------------------- */
 
 static double samples[ITEMS_MOST + 1][SEARCHES][ROUNDS];
 static size_t round_now;

@@ -66,8 +66,7 @@ static int each_tree(int (*print)(struct bench_tree *built))
     return result < 0;
 }
 
-/* --- counts --------------------------------------------------------------------------------------
- */
+/* --- counts ------------------------------------------------------------------------- */
 
 static int print_counts(struct bench_tree *built)
 {
@@ -97,8 +96,7 @@ static int counts(void)
     return each_tree(print_counts);
 }
 
-/* --- times ---------------------------------------------------------------------------------------
- */
+/* --- times -------------------------------------------------------------------------- */
 
 static int print_times(struct bench_tree *built)
 {

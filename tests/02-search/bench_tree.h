@@ -44,8 +44,7 @@ struct bench_tree {
     bool keeps_promises;              /* get holds each block to its promise */
 };
 
-/* --- the source ----------------------------------------------------------------------------------
- */
+/* --- the source --------------------------------------------------------------------- */
 
 static inline int bench_tree_get(struct block_source *source, uint64_t bytenr,
                                  const struct block_promise *promise, struct block **block)
@@ -61,8 +60,7 @@ static inline void bench_tree_put(struct block_source *source, struct block *blo
     (void)block;
 }
 
-/* --- building ------------------------------------------------------------------------------------
- */
+/* --- building ----------------------------------------------------------------------- */
 
 /* The next block, empty. Block i lies at address (i + 1) * node_size. */
 static inline struct block *bench_tree_fresh(struct bench_tree *built, uint8_t level)
@@ -179,8 +177,7 @@ static inline int bench_tree_build(struct bench_tree *built, uint32_t node_size,
     return 0;
 }
 
-/* --- is it a tree? -------------------------------------------------------------------------------
- */
+/* --- is it a tree? ------------------------------------------------------------------ */
 
 struct bench_tree_sum {
     uint64_t items, blocks;

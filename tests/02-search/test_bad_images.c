@@ -57,7 +57,7 @@ static uint32_t slot_of(const struct block *leaf, uint64_t objectid, uint8_t typ
 
 /* --- every command ------------------------------------------------------------------ */
 
-static char root_word[24], leaf_word[24];
+static char root_word[24] = "0", leaf_word[24] = "0";
 static const char *const commands_run[][6] = {
     {"dump"},
     {"dump", "--json"},
@@ -78,21 +78,24 @@ static const char *const commands_run[][6] = {
 static int try_command(const char *const words[])
 {
     static struct notes notes;
-    int64_t before = memory_pieces();
     fail(0, "%s", "");
     int result = run_unseen(image.path, words, &notes);
     expect(result == 0 || result == -EUCLEAN || result == -EOPNOTSUPP || result == -ENOENT ||
                result == -EINVAL || result == -EIO,
            "%s: %d: %s", words[0], result, fail_message());
     expect(result == 0 || strlen(fail_message()) > 10, "%s: says '%s'", words[0], fail_message());
-    expect(memory_pieces() == before, "%s: memory lost", words[0]);
     return result;
+}
+
+static void name_blocks(void)
+{
+    snprintf(root_word, sizeof root_word, "%ju", (uintmax_t)root);
+    snprintf(leaf_word, sizeof leaf_word, "%ju", (uintmax_t)fs_leaf);
 }
 
 static void try_commands(void)
 {
-    snprintf(root_word, sizeof root_word, "%ju", (uintmax_t)root);
-    snprintf(leaf_word, sizeof leaf_word, "%ju", (uintmax_t)fs_leaf);
+    name_blocks();
     for (size_t i = 0; i < LENGTH_OF(commands_run); i++)
         try_command(commands_run[i]);
 }
@@ -163,9 +166,8 @@ static void check_field(const char *at, uint64_t bytenr, enum place place, uint3
 START_TEST(untouched)
 {
     open_first();
+    name_blocks();
     for (size_t i = 0; i < LENGTH_OF(commands_run); i++) {
-        snprintf(root_word, sizeof root_word, "%ju", (uintmax_t)root);
-        snprintf(leaf_word, sizeof leaf_word, "%ju", (uintmax_t)fs_leaf);
         int result = try_command(commands_run[i]);
         expect(result == 0 || i == 9, "%s: %s", commands_run[i][0], fail_message());
     }
@@ -467,11 +469,12 @@ START_TEST(other_items)
 
     /* The file of 20,000 bytes has an extent of its own. */
     struct block block = look(fs_leaf2);
-    slot = slot_of(&block, 0, EXTENT_DATA_KEY, 0);
-    while (((struct file_extent_item *)item_data(&block, slot))->type == FILE_EXTENT_INLINE)
-        slot++;
-    ck_assert_uint_eq(leaf_key(&block, slot).type, EXTENT_DATA_KEY);
-    BAD(fs_leaf2, DATA, slot, FIELD(file_extent_item, num_bytes), UINT64_MAX, "(L6)");
+    for (slot = 0; slot < block_nritems(&block); slot++) {
+        const struct file_extent_item *item = item_data(&block, slot);
+        if (leaf_key(&block, slot).type == EXTENT_DATA_KEY && item->type == FILE_EXTENT_REG)
+            break;
+    }
+    ck_assert_uint_lt(slot, block_nritems(&block));
     BAD(fs_leaf2, DATA, slot, FIELD(file_extent_item, offset), 0 - 4096ULL, "pass 2^64 (L6)");
     BAD(fs_leaf2, DATA, slot, FIELD(file_extent_item, disk_bytenr), UINT64_MAX, "(L6)");
     BAD(fs_leaf2, DATA, slot, FIELD(file_extent_item, type), 3, "extent type 3");
@@ -580,7 +583,7 @@ START_TEST(superblock_bits)
 {
     open_first();
     limit_memory();
-    snprintf(leaf_word, sizeof leaf_word, "%ju", (uintmax_t)fs_leaf);
+    name_blocks();
     for (size_t bit = CSUM_SIZE * 8; bit < 8 * sizeof(struct superblock); bit++) {
         struct superblock super = image.super;
         ((unsigned char *)&super)[bit / 8] ^= (unsigned char)(1U << bit % 8);
@@ -626,7 +629,7 @@ END_TEST
 
 /* --- every byte of every block ------------------------------------------------------ */
 
-enum { BLOCKS_MOST = 200 };
+enum { BLOCKS_MOST = 4000 };
 static uint64_t blocks[BLOCKS_MOST];
 static size_t nblocks;
 
@@ -740,6 +743,7 @@ START_TEST(many_fields)
         image_open(&image, image_names[name]);
         root = from_le64(image.super.root);
         fs_leaf = from_le64(image.super.chunk_root);
+        name_blocks();
         nblocks = 0;
         bool many = strcmp(image_names[name], "tall") == 0;
         if (!many)
@@ -819,7 +823,8 @@ END_TEST
 START_TEST(truncated_with_consent)
 {
     open_first();
-    for (uint64_t size = 2 << 20; size < 120 << 20; size += 7 << 20) {
+    for (uint64_t size = 2 << 20; size < from_le64(image.super.dev_item.bytes_used);
+         size += 5 << 20) {
         struct superblock super = image.super;
         super.total_bytes = to_le64(size);
         super.bytes_used = to_le64(1 << 20);

@@ -67,7 +67,7 @@ START_TEST(test_is_dead_afterwards)
 }
 END_TEST
 
-/* --- what it is good for --- */
+/* --- what it is good for ------------------------------------------------------------ */
 
 enum { DEVICE_SIZE = (64 << 20) + SUPERBLOCK_SIZE };
 
