@@ -175,12 +175,14 @@ exercise-%: FORCE
 # --- fuzzing (clang): tests/NN-name/fuzz_WHAT.c ------------------------------------------------------------
 
 FUZZERS := $(wildcard tests/[0-9][0-9]-*/fuzz_*.c)
+FUZZ_SUPPORT := tests/00-ground/support_image.c
 fuzz_program = build/fuzz/$(patsubst fuzz_%.c,%,$(notdir $1))
 define FUZZ_RULES
-$(call fuzz_program,$1): $1 $$(SOURCES_$(LAST)) $(wildcard src/*/*.h) Makefile
+$(call fuzz_program,$1): $1 $$(FUZZ_SUPPORT) $$(SOURCES_$(LAST)) $(wildcard src/*/*.h tests/*/*.h) Makefile
 	@mkdir -p $$(@D)
-	$$(CLANG) -std=c17 -D_GNU_SOURCE -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all \
-	  $(call test_includes_to,$(LAST)) -o $$@ $1 $$(SOURCES_$(LAST)) $$(LIBS)
+	$$(CLANG) -std=c17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 -g -O1 -fsanitize=fuzzer,address,undefined \
+	  -fno-sanitize-recover=all -DTEST_IMAGES='"$(CURDIR)/tests/images"' $(call test_includes_to,$(LAST)) \
+	  -o $$@ $1 $$(FUZZ_SUPPORT) $$(SOURCES_$(LAST)) $$(LIBS)
 endef
 $(foreach fuzzer,$(FUZZERS),$(eval $(call FUZZ_RULES,$(fuzzer))))
 FUZZ_PROGRAMS := $(foreach fuzzer,$(FUZZERS),$(call fuzz_program,$(fuzzer)))

@@ -22,7 +22,7 @@ set logscale x
 set xrange [80:13000000]
 set xtics ("100" 1e2, "1,000" 1e3, "10,000" 1e4, "100,000" 1e5, "1 million" 1e6, "10 million" 1e7)
 unset mxtics
-set samples 4000
+set samples 1000
 set grid lc rgb "#dddddd" lt 1
 set lmargin 9
 set key top left reverse Left samplen 2

@@ -73,8 +73,17 @@ static void report_features(struct report *report, const struct superblock *supe
     report_flags(report, "flags", from_le64(super->flags), super_flag_name);
 }
 
-/* One copy: good, absent, stale (of an older generation than the one in use), foreign (of another
- * file system), or what is wrong. */
+/* How a good copy stands to the superblock in use: of another file system, of an older or a newer
+ * state, or the same. */
+static const char *mirror_state(const struct superblock *copy, const struct superblock *used)
+{
+    uint64_t generation = from_le64(copy->generation), current = from_le64(used->generation);
+    if (memcmp(copy->fsid, used->fsid, FSID_SIZE) != 0)
+        return "foreign";
+    return generation < current ? "stale" : generation > current ? "newer" : "good";
+}
+
+/* One copy: its state, and what is wrong with a bad one. */
 static int report_mirror(struct report *report, struct device *device, int mirror,
                          const struct superblock *used)
 {
@@ -91,9 +100,7 @@ static int report_mirror(struct report *report, struct device *device, int mirro
         report_word(report, "state", "bad");
         report_name(report, "reason", fail_message(), strlen(fail_message()));
     } else {
-        bool foreign = memcmp(copy.fsid, used->fsid, FSID_SIZE) != 0;
-        bool stale = from_le64(copy.generation) < from_le64(used->generation);
-        report_word(report, "state", foreign ? "foreign" : stale ? "stale" : "good");
+        report_word(report, "state", mirror_state(&copy, used));
         report_number(report, "generation", from_le64(copy.generation));
     }
     report_end(report);

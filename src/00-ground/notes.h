@@ -1,5 +1,6 @@
 /* Notes: what a user should know although the work succeeded, such as "copy 1 was bad, copy 2 was
- * used". They gather here, since the library does not print; main.c prints them as warnings.
+ * used". They gather here, since the library does not print; main.c prints them as warnings. The
+ * same text is kept once: a bad block may be met on many ways.
  */
 #ifndef NOTES_H
 #define NOTES_H
@@ -7,7 +8,7 @@
 enum { NOTES_KEPT = 16, NOTE_SIZE = 320 };
 
 struct notes {
-    unsigned count; /* how many came; only the first NOTES_KEPT are kept */
+    unsigned count; /* how many different ones came; only the first NOTES_KEPT are kept */
     char text[NOTES_KEPT][NOTE_SIZE];
 };
 

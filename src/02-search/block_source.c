@@ -88,7 +88,7 @@ static int read_copies(struct read_source *source, const struct chunk *chunk,
                        const struct block_promise *promise, struct block *block)
 {
     uint64_t within = block->bytenr - chunk->logical;
-    char faults[NOTE_SIZE] = "";
+    char faults[COPIES_MAX * NOTE_SIZE] = "";
     size_t length = 0;
     int result = 0;
     for (unsigned copy = 0; copy < chunk->copies; copy++) {

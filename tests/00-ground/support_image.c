@@ -34,8 +34,11 @@ static void take_pieces(struct packed_image *packed, int fd, off_t start, off_t 
         if (memcmp(piece.bytes, zeros, PIECE_SIZE) == 0)
             continue;
         piece.offset = (uint64_t)start;
-        packed->pieces = realloc(packed->pieces, (packed->npieces + 1) * sizeof piece);
-        MUST(packed->pieces);
+        if ((packed->npieces & (packed->npieces - 1)) == 0) { /* full: twice the room */
+            size_t room = packed->npieces ? 2 * packed->npieces : 1;
+            packed->pieces = realloc(packed->pieces, room * sizeof piece);
+            MUST(packed->pieces);
+        }
         packed->pieces[packed->npieces++] = piece;
     }
 }

@@ -15,10 +15,7 @@ mnt=$dir/mounts/image host=$dir/mounts/host scratch=$dir/mounts/scratch
 mkdir -p "$mnt" "$host"
 : > "$dir/skipped"
 : > "$dir/failed"
-trap 'unmount_under "$dir/mounts"; rm -rf "$dir/mounts"' EXIT
-trap 'exit 129' HUP
-trap 'exit 130' INT
-trap 'exit 143' TERM
+on_exit 'unmount_under "$dir/mounts"; rm -rf "$dir/mounts"'
 
 # --- steps ------------------------------------------------------------------------------------------
 
@@ -30,6 +27,7 @@ format() {
 }
 on() { mount -o "loop${1:+,$1}" "$image" "$mnt"; }
 off() { umount "$mnt"; }
+# Not to be had here, and why.
 skip() {
     echo "$name $*" >> "$dir/skipped"
     rm -f "$image"
@@ -37,6 +35,27 @@ skip() {
 }
 quietly() { "$@" > /dev/null; }
 subvolume() { quietly btrfs subvolume "$@"; }
+
+# Never freezes what lies below a folder where nothing is mounted.
+freeze() { mountpoint -q "$1" && fsfreeze -f "$1"; }
+# The image mounted where the file system that holds it can be frozen; copy_frozen copies it at once.
+on_host() {
+    truncate -s 1G "$scratch"
+    quietly mkfs.btrfs -q -f -m single "$scratch"
+    mount -o loop,nodatacow "$scratch" "$host"
+    mv "$image" "$host/image"
+    mount -o "loop${1:+,$1}" "$host/image" "$mnt"
+}
+copy_frozen() {
+    freeze "$host"
+    cp --sparse=always "$host/image" "$image"
+    fsfreeze -u "$host"
+}
+off_host() {
+    umount "$mnt" "$host"
+    rm "$scratch"
+}
+
 # Does the image show what it was made for? holds PATTERN...: dump-tree prints each.
 holds() {
     btrfs inspect-internal dump-tree "$image" > "$scratch"
@@ -284,7 +303,7 @@ image_dropping() {
     on commit=1
     for i in $(seq 100); do
         quietly btrfs filesystem sync "$mnt"
-        fsfreeze -f "$mnt"
+        freeze "$mnt"
         if btrfs inspect-internal dump-tree -t root "$image" | grep -q 'drop_progress key ([^0]'; then
             copies=$((copies + 1))
             cp --sparse=always "$image" "$dir/dropping_$copies.img"
@@ -362,14 +381,10 @@ image_balance_paused() {
     holds '(BALANCE TEMPORARY_ITEM 0)'
 }
 
-# Relocation trees live for moments. The image lies in a file system that can be frozen under it.
+# Relocation trees live for moments.
 image_relocating() {
     format 256M -n 4096 -m single
-    truncate -s 1G "$scratch"
-    quietly mkfs.btrfs -q -f -m single "$scratch"
-    mount -o loop,nodatacow "$scratch" "$host"
-    mv "$image" "$host/image"
-    mount -o loop "$host/image" "$mnt"
+    on_host
     small_files 4000 "$mnt/files"
     for i in 1 2 3 4; do
         subvolume snapshot "$mnt" "$mnt/snapshot$i"
@@ -380,17 +395,34 @@ image_relocating() {
     balance=$!
     found=
     while [ -z "$found" ] && kill -0 $balance 2> /dev/null; do
-        fsfreeze -f "$host"
-        cp --sparse=always "$host/image" "$image"
-        fsfreeze -u "$host"
+        copy_frozen
         found=$(btrfs inspect-internal dump-tree -t root "$image" | grep 'key (TREE_RELOC ') || :
     done
     kill $balance 2> /dev/null || :
     btrfs balance cancel "$mnt" 2> /dev/null || :
     wait $balance || :
-    umount "$mnt" "$host"
-    rm "$scratch"
+    off_host
     [ -n "$found" ] || skip "no moment with a relocation tree was caught"
+}
+
+# Two writers who fsync, commits and snapshots in between; any moment must be as good as another.
+image_power_cut() {
+    format 256M -n 4096
+    on_host commit=1
+    subvolume create "$mnt/sub"
+    for folder in "$mnt" "$mnt/sub"; do
+        (cd "$folder" && for i in $(seq 100000); do
+            echo "$i" > "file$((i % 150))"
+            sync "file$((i % 150))"
+            [ $((i % 40)) != 0 ] || { rm "file$((i % 11))"; btrfs -q subvolume snapshot . "snapshot$i"; }
+            [ ! -e "$dir/mounts/stop" ] || break
+        done) &
+    done
+    sleep 2
+    copy_frozen
+    : > "$dir/mounts/stop"
+    wait
+    off_host
 }
 
 # A data block that has rotted: reading it counts an error in the device's statistics.
@@ -512,7 +544,7 @@ reason=$(why_no_kernel)
 [ -z "$reason" ] || { echo "make-images.sh: $reason" >&2; exit 1; }
 [ $# -gt 0 ] || set -- n4k_crc32c n8k_xxhash n16k_sha256 n32k_blake2 n64k_crc32c mixed mixed_dup holes \
     fat_metadata raid0 no_extref unmounted sectors_of_16k sectors_of_64k space_cache bitmaps many \
-    compressed shared snapshots orphans dropping log quota balanced balance_paused relocating dev_stats \
+    compressed shared snapshots orphans dropping log quota balanced balance_paused relocating power_cut dev_stats \
     replaced second_device metadata_uuid seed converted aged verity
 for name; do
     image=$dir/$name.img

@@ -29,14 +29,14 @@ open_work() {
     place=${TMPDIR:-/tmp}
     [ "${room:-0}" -lt 2097152 ] || [ ! -w /dev/shm ] || place=/dev/shm
     work=$(mktemp -d "$place/oracle.XXXXXX") || exit 1
-    trap close_work EXIT
+    on_exit 'unmount_under "$work"; rm -rf "$work"'
+}
+# Runs a command when the script ends, also when a signal ends it.
+on_exit() {
+    trap "$1" EXIT
     trap 'exit 129' HUP
     trap 'exit 130' INT
     trap 'exit 143' TERM
-}
-close_work() {
-    unmount_under "$work"
-    rm -rf "$work"
 }
 # Unmounts all under a folder, inner mounts first, and detaches the loop devices of the files there.
 unmount_under() {

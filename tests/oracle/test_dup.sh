@@ -238,6 +238,17 @@ truncate -s 257G "$image"
 mkfs.btrfs -q -m dup "$image" > /dev/null
 superblock "an image of 257 GiB" 2
 
+rm "$image"
+truncate -s 48M "$image"
+mkfs.btrfs -q -M -m single -d single "$image" > /dev/null
+head -c 4096 /dev/zero > "$work/zeros"
+: > "$work/faults"
+what="no mirror"
+put "$work/zeros" 65536
+dump
+expect_failure 'superblock at 65536: '
+check "a damaged superblock where there is no mirror" "$work/faults"
+
 reason=$(why_no_kernel)
 if [ -n "$reason" ]; then
     echo "ok - older blocks, other checksums # SKIP $reason"

@@ -44,14 +44,14 @@ function decimal(hex,    i, n) {
 function signed(s) { return length(s) < 19 || pad(s, 20) < "09223372036854775808" ? s : "-" minus(s) }
 
 # "0x81(...)" to the names of bits 0 and 7; bits without a name follow as one number.
-function bits(hex, table,    at, bit, digit, value, names, rest) {
+function bits(hex, table,    at, bit, digit, nibble, name, names, rest) {
     sub(/\(.*/, "", hex)
     sub(/^0x/, "", hex)
     for (at = length(hex); at > 0; at--) {
-        value = index("0123456789abcdef", substr(hex, at, 1)) - 1
+        nibble = index("0123456789abcdef", substr(hex, at, 1)) - 1
         digit = 0
         for (bit = 0; bit < 4; bit++) {
-            if (int(value / 2 ^ bit) % 2 == 0) continue
+            if (int(nibble / 2 ^ bit) % 2 == 0) continue
             name = bit_name[table, (length(hex) - at) * 4 + bit]
             if (name) names = names (names ? "|" : "") name
             else digit += 2 ^ bit
@@ -110,9 +110,8 @@ function groups(s) { sub(/\|single$/, "", s); return s }
 
 function emit(text) { print tree "|" key "|" text }
 
-# An item of fixed shape, its lines joined: the word behind each label.
-function label(name) { return value[name] }
-function fields(text,    i, n, word) {
+# Items of one shape have their lines joined in `lines`; value[] is the word behind each label.
+function read_values(text,    i, n, word) {
     split("", value)
     n = split(text, word, " ")
     for (i = 1; i < n; i++) if (!(word[i] in value)) value[word[i]] = word[i + 1]
@@ -136,96 +135,118 @@ function uuids(names,    i, n, word, text) {
     for (i = 1; i <= n; i++) text = text " " word[i] "=" uuid(value[word[i]])
     return text
 }
-
-# The item is over: tell what its lines held.
-function end_item(    text) {
-    if (type == "INODE_ITEM" && lines) {
-        sub(/block group/, "block_group", lines)
-        fields(lines)
-        emit("inode" list("generation transid size nbytes block_group nlink:links uid gid") \
-             " mode=0" value["mode"] list("rdev sequence") " flags=" bits(value["flags"], "inode") \
-             times("atime ctime mtime otime"))
-    } else if (type == "ROOT_ITEM" && lines) {
-        fields(lines)
-        split(substr(lines, index(lines, "drop_progress key")), drop_word, " ")
-        drop_key = key_text(drop_word[3], drop_word[4], drop_word[5])
-        if (drop_key !~ /^\(0 /) dropped[key] = key_order(drop_key)
-        text = "root" list("generation root_dirid bytenr byte_limit bytes_used last_snapshot") \
-               " flags=" bits(value["flags"], "root") list("refs") " drop_progress=" drop_key \
-               list("drop_level level generation_v2")
-        if ("uuid" in value)
-            text = text uuids("uuid parent_uuid received_uuid") \
-                   list("ctransid otransid stransid rtransid") times("ctime otime stime rtime")
-        emit(text)
-    } else if (type == "DEV_ITEM") {
-        fields(lines)
-        emit("dev" list("devid total_bytes bytes_used io_align io_width sector_size type generation " \
-                        "start_offset dev_group seek_speed bandwidth") uuids("uuid fsid"))
-    } else if (type == "DEV_EXTENT") {
-        fields(lines)
-        emit("dev_extent" list("chunk_tree chunk_objectid chunk_offset length") uuids("chunk_tree_uuid"))
-    } else if (type == "CHUNK_ITEM") {
-        fields(lines)
-        emit("chunk" list("length owner stripe_len") " type=" groups(value["type"]) \
-             list("io_align io_width sector_size num_stripes sub_stripes"))
-        text = lines
-        while (match(text, /stripe [0-9]+ devid .*/)) {
-            text = substr(text, RSTART)
-            fields(text)
-            emit("stripe" list("devid offset") uuids("dev_uuid"))
-            text = substr(text, 7)
-        }
-    } else if (type == "EXTENT_DATA") {
-        sub(/inline extent data size/, "data_size", lines)
-        sub(/(extent|prealloc) data disk byte/, "disk_bytenr", lines)
-        sub(/ nr/, " disk_num_bytes", lines)
-        sub(/(extent|prealloc) data offset/, "offset", lines)
-        sub(/ nr/, " num_bytes", lines)
-        fields(lines)
-        split(lines, extent_word, " ")
-        text = substr(extent_word[5], 2, length(extent_word[5]) - 2)
-        if (match(lines, /compression [0-9]+ \([a-z]+\)/))
-            value["compression"] = substr(lines, RSTART + 15, RLENGTH - 16)
-        text = "file_extent" list("generation") " type=" text
-        if (text ~ /inline$/) text = text list("ram_bytes compression data_size")
-        else text = text list("disk_bytenr disk_num_bytes offset num_bytes")
-        if (text ~ /=regular/) text = text list("ram_bytes:ram compression")
-        emit(text)
-    } else if (type == "QGROUP_STATUS") {
-        fields(lines)
-        sub(/^OFF\|?/, "", value["flags"])
-        sub(/SCANNING/, "RESCAN", value["flags"])
-        emit("qgroup_status" list("version generation") " flags=" (value["flags"] ? value["flags"] : "0") \
-             list("rescan:scan"))
-    } else if (type == "QGROUP_INFO") {
-        fields(lines)
-        emit("qgroup_info" list("generation referenced referenced_compressed exclusive exclusive_compressed"))
-    } else if (type == "QGROUP_LIMIT") {
-        fields(lines)
-        emit("qgroup_limit flags=" decimal(value["flags"]) " max_referenced=" unsigned(value["max_referenced"]) \
-             " max_exclusive=" unsigned(value["max_exclusive"]) " rsv_referenced=" \
-             unsigned(value["rsv_referenced"]) " rsv_exclusive=" unsigned(value["rsv_exclusive"]))
-    } else if (type == "PERSISTENT_ITEM" && lines ~ /device stats/) {
-        fields(lines)
-        emit("dev_stats" list("write_errs read_errs flush_errs corruption_errs generation"))
-    } else if (type == "UNTYPED") {
-        sub(/location key/, "location", lines)
-        split(lines, location_word, " ")
-        fields(lines)
-        emit("free_space_header location=" key_text(location_word[2], location_word[3], location_word[4]) \
-             list("generation num_entries:entries num_bitmaps:bitmaps"))
-    } else if (in_entry) {
-        end_entry()
-    }
-    type = lines = ""
+# The key behind a mark in `lines`.
+function key_behind(mark,    word) {
+    split(substr(lines, index(lines, mark) + length(mark)), word, " ")
+    return key_text(word[1], word[2], word[3])
 }
 
-# A name in a directory, or an xattr: three lines, or four.
-function end_entry() {
+function inode_item() {
+    sub(/block group/, "block_group", lines)
+    read_values(lines)
+    emit("inode" list("generation transid size nbytes block_group nlink:links uid gid") \
+         " mode=0" value["mode"] list("rdev sequence") " flags=" bits(value["flags"], "inode") \
+         times("atime ctime mtime otime"))
+}
+# The part behind generation_v2 is there when it is valid.
+function root_item(    drop_key, text) {
+    read_values(lines)
+    drop_key = key_behind("drop_progress key ")
+    if (drop_key !~ /^\(0 /) dropped[key] = key_order(drop_key)
+    text = "root" list("generation root_dirid bytenr byte_limit bytes_used last_snapshot") \
+           " flags=" bits(value["flags"], "root") list("refs") " drop_progress=" drop_key \
+           list("drop_level level generation_v2")
+    if ("uuid" in value)
+        text = text uuids("uuid parent_uuid received_uuid") \
+               list("ctransid otransid stransid rtransid") times("ctime otime stime rtime")
+    emit(text)
+}
+function dev_item() {
+    read_values(lines)
+    emit("dev" list("devid total_bytes bytes_used io_align io_width sector_size type generation " \
+                    "start_offset dev_group seek_speed bandwidth") uuids("uuid fsid"))
+}
+function dev_extent() {
+    read_values(lines)
+    emit("dev_extent" list("chunk_tree chunk_objectid chunk_offset length") uuids("chunk_tree_uuid"))
+}
+function chunk_item() {
+    read_values(lines)
+    emit("chunk" list("length owner stripe_len") " type=" groups(value["type"]) \
+         list("io_align io_width sector_size num_stripes sub_stripes"))
+    while (match(lines, /stripe [0-9]+ devid .*/)) {
+        lines = substr(lines, RSTART)
+        read_values(lines)
+        emit("stripe" list("devid offset") uuids("dev_uuid"))
+        lines = substr(lines, 7)
+    }
+}
+function file_extent(    word, kind, text) {
+    sub(/inline extent data size/, "data_size", lines)
+    sub(/(extent|prealloc) data disk byte/, "disk_bytenr", lines)
+    sub(/ nr/, " disk_num_bytes", lines)
+    sub(/(extent|prealloc) data offset/, "offset", lines)
+    sub(/ nr/, " num_bytes", lines)
+    if (match(lines, /compression [0-9]+ \([a-zA-Z.0-9]+\)/))
+        sub(/compression [0-9]+ \(/, "compression ", lines)
+    sub(/\)$/, "", lines)
+    read_values(lines)
+    split(lines, word, " ")
+    kind = substr(word[5], 2, length(word[5]) - 2)
+    text = "file_extent" list("generation") " type=" kind
+    if (kind == "inline") emit(text list("ram_bytes compression data_size"))
+    else emit(text list("disk_bytenr disk_num_bytes offset num_bytes") \
+              (kind == "regular" ? list("ram_bytes:ram compression") : ""))
+}
+function qgroup_status() {
+    read_values(lines)
+    sub(/^OFF\|?/, "", value["flags"])
+    sub(/SCANNING/, "RESCAN", value["flags"])
+    emit("qgroup_status" list("version generation") " flags=" (value["flags"] ? value["flags"] : "0") \
+         list("rescan:scan"))
+}
+function qgroup_info() {
+    read_values(lines)
+    emit("qgroup_info" list("generation referenced referenced_compressed exclusive exclusive_compressed"))
+}
+function qgroup_limit(    i, n, word, text) {
+    read_values(lines)
+    n = split("max_referenced max_exclusive rsv_referenced rsv_exclusive", word, " ")
+    for (i = 1; i <= n; i++) text = text " " word[i] "=" unsigned(value[word[i]])
+    emit("qgroup_limit flags=" decimal(value["flags"]) text)
+}
+function dev_stats() {
+    read_values(lines)
+    emit("dev_stats" list("write_errs read_errs flush_errs corruption_errs generation"))
+}
+function free_space_header() {
+    read_values(lines)
+    emit("free_space_header location=" key_behind("location key ") \
+         list("generation num_entries:entries num_bitmaps:bitmaps"))
+}
+# A name in a directory, or an xattr: it had three lines, or four.
+function dir_entry() {
     if (in_entry)
         emit("dir_entry location=" location " type=" entry_type " transid=" transid " name=" escape(name) \
              (entry_type == "XATTR" ? " data_size=" data_size " data=" escape(data) : ""))
     in_entry = in_data = 0
+}
+
+# The item is over: tell what its lines held.
+function end_item() {
+    if (type == "INODE_ITEM") inode_item()
+    else if (type == "ROOT_ITEM") root_item()
+    else if (type == "DEV_ITEM") dev_item()
+    else if (type == "DEV_EXTENT") dev_extent()
+    else if (type == "CHUNK_ITEM") chunk_item()
+    else if (type == "EXTENT_DATA") file_extent()
+    else if (type == "QGROUP_STATUS") qgroup_status()
+    else if (type == "QGROUP_INFO") qgroup_info()
+    else if (type == "QGROUP_LIMIT") qgroup_limit()
+    else if (type == "PERSISTENT_ITEM" && lines ~ /device stats/) dev_stats()
+    else if (type == "UNTYPED") free_space_header()
+    else dir_entry()
+    type = lines = ""
 }
 
 BEGIN {
@@ -341,7 +362,7 @@ type ~ /^ROOT_(BACK)?REF$/ && /^\t\troot (back)?ref key dirid [0-9]+ sequence [0
 }
 type ~ /^(DIR_ITEM|DIR_INDEX|XATTR_ITEM)$/ {
     if (/^\t\tlocation key \(.*\) type [A-Z.0-9]+$/) {
-        end_entry()
+        dir_entry()
         location = key_text($3, $4, $5)
         entry_type = $7
         data = ""
