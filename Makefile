@@ -21,7 +21,7 @@ LAST := $(lastword $(NUMBERS))
 
 WARNINGS = -Wall -Wextra -Wpedantic -Werror -Wshadow -Wconversion -Wsign-conversion \
   -Wstrict-prototypes -Wmissing-prototypes -Wold-style-definition -Wvla -Wcast-align -Wcast-qual \
-  -Wwrite-strings -Wundef -Wformat=2 -Wpointer-arith -Wimplicit-fallthrough -Wswitch-enum -Wno-format-truncation
+  -Wwrite-strings -Wundef -Wformat=2 -Wpointer-arith -Wimplicit-fallthrough -Wswitch-enum -Wno-format-truncation -Wno-unknown-warning-option
 CFLAGS = -O2 -g
 SANITIZER = $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
 comma := ,
@@ -137,10 +137,10 @@ chapter-%: FORCE
 test:
 	@sh tests/all.sh
 
-# --- benchmarks: tests/NN-name/bench_WHAT.c writes figures/data/NN-WHAT.{counts,times}.csv ----------
+# --- benchmarks: tests/NN-name/bench_WHAT.c (_ becomes -) writes figures/data/NN-WHAT.{counts,times}.csv ----------
 
 BENCHES := $(wildcard tests/[0-9][0-9]-*/bench_*.c)
-bench_program = $(BUILD)/bench/$(call number_of,$(notdir $(patsubst %/,%,$(dir $1))))-$(patsubst bench_%.c,%,$(notdir $1))
+bench_program = $(BUILD)/bench/$(call number_of,$(notdir $(patsubst %/,%,$(dir $1))))-$(subst _,-,$(patsubst bench_%.c,%,$(notdir $1)))
 define BENCH_RULES
 $(call bench_program,$1): $(patsubst tests/%.c,$(BUILD)/tests/%.o,$1) \
   $$(OBJECTS_$(call number_of,$(notdir $(patsubst %/,%,$(dir $1)))))

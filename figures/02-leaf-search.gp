@@ -1,8 +1,8 @@
 # size 800,500
 set datafile separator ","
 set datafile columnheaders
-counts = "data/02-leaf_search.counts.csv"
-times = "data/02-leaf_search.times.csv"
+counts = "data/02-leaf-search.counts.csv"
+times = "data/02-leaf-search.times.csv"
 dark = "#12304d"; orange = "#dd9433"
 stats times using (column("binary_wins") == 1 ? column("items") : NaN) nooutput
 crossing = STATS_min

@@ -8,7 +8,7 @@
 enum { NOTES_KEPT = 16, NOTE_SIZE = 320 };
 
 struct notes {
-    unsigned count; /* how many different ones came; only the first NOTES_KEPT are kept */
+    unsigned count; /* how many came, but for repetitions of those that are kept */
     char text[NOTES_KEPT][NOTE_SIZE];
 };
 

@@ -163,6 +163,11 @@ static bool says_something(const struct ran *ran)
     return strstr(ran->out, "mirrors") || strstr(ran->out, "mirror number 2");
 }
 
+static bool is_whole(const struct ran *ran)
+{
+    return !strstr(ran->out, "Cannot allocate");
+}
+
 /* Reads and memory that fail. A copy that cannot be read is a fact to be told. */
 START_TEST(faults)
 {
@@ -172,7 +177,10 @@ START_TEST(faults)
     for (size_t i = 0; i < LENGTH_OF(forms); i++) {
         uint64_t reads = check_faults(FAULT_READ, EIO, image.path, forms[i], says_something);
         uint64_t pieces = check_faults(FAULT_MEMORY, ENOMEM, image.path, forms[i], says_something);
+        /* No memory to read with is no fact about a copy. */
+        uint64_t refused = check_faults(FAULT_READ, ENOMEM, image.path, forms[i], is_whole);
         ck_assert_uint_ge(reads, 6);
+        ck_assert_uint_ge(refused, 6);
         ck_assert_uint_ge(pieces, 2);
     }
     image_close(&image);

@@ -32,7 +32,7 @@ static bool is_right(const struct ran *ran)
     return strcmp(ran->out, right.out) == 0;
 }
 
-START_TEST(forms)
+START_TEST(each_form)
 {
     setup();
     char words[64];
@@ -126,14 +126,19 @@ END_TEST
 
 START_TEST(faults)
 {
+    static const char *const forms[] = {NULL, "--json", "--dot"};
     setup();
-    const char *words[] = {"leaf", address, NULL};
-    uint64_t reads = check_faults(FAULT_READ, EIO, image.path, words, is_right);
-    uint64_t pieces = check_faults(FAULT_MEMORY, ENOMEM, image.path, words, is_right);
-    ck_assert_uint_ge(reads, 4);
-    ck_assert_uint_ge(pieces, 6);
+    for (size_t i = 0; i < LENGTH_OF(forms); i++) {
+        const char *words[] = {"leaf", address, forms[i], NULL};
+        free(right.out);
+        run_words(&right, image.path, words, NULL);
+        uint64_t reads = check_faults(FAULT_READ, EIO, image.path, words, is_right);
+        uint64_t pieces = check_faults(FAULT_MEMORY, ENOMEM, image.path, words, is_right);
+        ck_assert_uint_ge(reads, 4);
+        ck_assert_uint_ge(pieces, 6);
+    }
     teardown();
 }
 END_TEST
 
-SUITE_WITH(cmd_leaf, 60, load_first_image, forms, refused, copies, older_copies, faults)
+SUITE_WITH(cmd_leaf, 60, load_first_image, each_form, refused, copies, older_copies, faults)

@@ -186,6 +186,17 @@ static uint64_t add_tree(uint64_t id, uint64_t offset, uint64_t owner)
     return bytenr;
 }
 
+/* An item of another kind between the root items. */
+static void insert_root_tree_item(uint32_t slot, struct key key)
+{
+    struct block roots = make_leaf(4096);
+    uint64_t bytenr = from_le64(maker.super.root);
+    image_get_block(&maker.image, bytenr, roots.data);
+    expect_success(leaf_insert(&roots, slot, &key, "x", 1));
+    image_put_block(&maker.image, bytenr, roots.data);
+    free_block(&roots);
+}
+
 START_TEST(one_tree)
 {
     struct tree tree;
@@ -198,6 +209,7 @@ START_TEST(one_tree)
     maker.roots[1].item.drop_progress.offset = to_le64(9);
     uint64_t reloc = add_tree(TREE_RELOC_OBJECTID, 300, TREE_RELOC_OBJECTID);
     maker_end(&maker);
+    insert_root_tree_item(1, (struct key){295, ROOT_ITEM_KEY + 1, 0});
     expect_success(open_volume(&opened, maker.image.path));
 
     expect_success(volume_tree(&opened.volume, FS_TREE_OBJECTID, &tree));
@@ -312,16 +324,11 @@ START_TEST(each_tree)
     add_tree(TREE_RELOC_OBJECTID, FS_TREE_OBJECTID, FS_TREE_OBJECTID);
     add_tree(TREE_RELOC_OBJECTID, 300, 300);
     maker_end(&maker);
-    struct block roots = make_leaf(4096);
-    uint64_t bytenr = from_le64(maker.super.root);
-    image_get_block(&maker.image, bytenr, roots.data);
-    expect_success(leaf_insert(&roots, 2, &(struct key){300, ORPHAN_ITEM_KEY + 100, 0}, "x", 1));
-    image_put_block(&maker.image, bytenr, roots.data);
+    insert_root_tree_item(2, (struct key){300, ROOT_ITEM_KEY + 1, 0});
     expect_success(open_volume(&opened, maker.image.path));
     expect_success(volume_each_tree(&opened.volume, gather_name, &names));
     ck_assert_str_eq(names.text, "root chunk fs 300 reloc/5 reloc/300 ");
     close_volume(&opened);
-    free_block(&roots);
     maker_close(&maker);
 }
 END_TEST

@@ -155,6 +155,23 @@ for command in $reading; do
 done
 check "info --mirror 0 of a torn superblock" 1 "" "^coppice: torn.img: superblock at 65536: no Btrfs magic" info --mirror 0 torn.img
 
+many=
+for i in $(seq 33); do many="$many --json"; done
+# shellcheck disable=SC2086
+check "more options than there can be" 2 "" "too many options" info $many first.img
+
+# All first copies of the metadata are gone: more warnings than are kept.
+if has dump; then
+    xz -dc "$images/bgt-default.img.xz" > worn.img
+    "$tool" dump worn.img > plain
+    "$tool" dump --json worn.img chunk |
+        jq -r '.contents[] | select(.type_names == "METADATA|DUP") | .stripes[0].offset' > place
+    dd if=/dev/zero of=worn.img bs=1M seek=$(($(cat place) / 1048576)) count=8 conv=notrunc status=none
+    check "dump without the first copies" 0 . "^coppice: worn.img: warning: and [0-9]+ more of the kind" dump worn.img
+    same "dump without the first copies: the same result" out plain
+    [ "$(wc -l < err)" = 17 ] || { echo "not ok - 17 lines of warnings"; failed=1; }
+fi
+
 # --- wrong words ---
 if has leaf; then
     check "leaf without an address" 2 "" "something is missing" leaf first.img
