@@ -66,6 +66,9 @@ all() {
         step figures 300 sh tests/book/figures.sh --check figures
     else absent figures; fi
 
+    # The command line.
+    step cli 300 sh tests/cli/test_cli.sh build/coppice
+
     # The judges: btrfs check, the kernel, other readers.
     exists tests/oracle/test_*.sh || absent oracle
     for oracle in tests/oracle/test_*.sh; do

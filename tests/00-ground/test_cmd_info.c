@@ -90,6 +90,8 @@ START_TEST(mirrors)
                   "  mirror number 1 bytenr 67108864 state stale generation 1000\n",
                   image.path, "info");
     expect_output("generation            1000\n", image.path, "info", "--mirror=1");
+    expect_output("mirror number 0 bytenr 65536 state newer generation 1001\n", image.path, "info",
+                  "--mirror=1");
 
     image_write(&image, superblock_offset(0) + 64, "torn", 4);
     struct ran ran;

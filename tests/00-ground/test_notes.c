@@ -21,4 +21,16 @@ START_TEST(kept_and_counted)
 }
 END_TEST
 
-SUITE(notes, 10, kept_and_counted)
+/* What is met twice is told once. */
+START_TEST(the_same_once)
+{
+    static struct notes notes;
+    for (unsigned i = 0; i < 30; i++)
+        note(&notes, "note %u", i % 3);
+    ck_assert_uint_eq(notes.count, 3);
+    ck_assert_str_eq(notes.text[2], "note 2");
+    ck_assert_str_eq(notes.text[3], "");
+}
+END_TEST
+
+SUITE(notes, 10, kept_and_counted, the_same_once)

@@ -169,5 +169,27 @@ START_TEST(bad_tables)
 }
 END_TEST
 
+/* libblkid runs out of memory: an error or the partition, and nothing is lost. */
+START_TEST(no_memory_for_the_table)
+{
+    struct image disk;
+    make_disk(&disk, "label: gpt\\nstart=2048, size=4096\\n");
+    int64_t before = memory_pieces();
+    uint64_t calls = 1, refused = 0;
+    for (uint64_t n = 0; n < calls; n++) {
+        struct device *partition, *file;
+        expect_success(file_device_open(disk.path, 0, &file));
+        faults_begin(&(struct fault){FAULT_MEMORY, FAULT_ERROR, ENOMEM, n, 1});
+        int result = partition_device_open(file, disk.path, 1, &partition);
+        calls = faults_end() + 1;
+        refused += result < 0;
+        device_close(result < 0 ? file : partition);
+        expect(memory_pieces() == before, "call %ju: memory lost", (uintmax_t)n);
+    }
+    ck_assert_uint_gt(refused, 3);
+    image_close(&disk);
+}
+END_TEST
+
 SUITE(window_device, 20, keeps_the_rules, lies_within_the_disk, must_be_within, size_unknown, gpt,
-      mbr, bad_tables)
+      mbr, bad_tables, no_memory_for_the_table)
