@@ -64,7 +64,10 @@ test_includes_to = -Itests $(foreach room,$(call rooms_to,$1),-Itests/$(room)) $
 # Of files with the same name the last one stays.
 last_of_name = $(shell printf '%s\n' $1 | awk -F/ '{ at[$$NF] = $$0; order[NR] = $$NF } \
   END { for (i = 1; i <= NR; i++) if (order[i] in at) { print at[order[i]]; delete at[order[i]] } }')
-mine = $(if $(MINE),$(wildcard $(MINE)/*.c))
+# The reader's files: one named as a file of room NN counts from chapter NN on, a new one in all.
+mine_to = $(if $(MINE),$(foreach file,$(wildcard $(MINE)/*.c),$(if \
+  $(or $(wildcard $(patsubst %,src/%/$(notdir $(file)),$(call rooms_to,$1))), \
+       $(if $(wildcard src/*/$(notdir $(file))),,new)),$(file))))
 
 # A room: how its sources, tests and benchmarks are compiled.
 define ROOM_RULES
@@ -81,7 +84,7 @@ $(foreach room,$(ROOMS),$(eval $(call ROOM_RULES,$(room))))
 
 # A chapter: the generated tables, the tool, the test runner.
 define CHAPTER_RULES
-SOURCES_$1 := $(call last_of_name,$(foreach room,$(call rooms_to,$1),$(sort $(wildcard src/$(room)/*.c))) $(mine))
+SOURCES_$1 := $(call last_of_name,$(foreach room,$(call rooms_to,$1),$(sort $(wildcard src/$(room)/*.c))) $(call mine_to,$1))
 OBJECTS_$1 = $$(patsubst src/%.c,$(BUILD)/obj/%.o,$$(filter src/%,$$(SOURCES_$1))) \
   $$(patsubst %.c,$(BUILD)/$1/mine/%.o,$$(notdir $$(filter-out src/%,$$(SOURCES_$1))))
 TESTS_$1 := $(foreach room,$(call rooms_to,$1),$(sort $(filter-out $(wildcard tests/$(room)/bench_*.c tests/$(room)/fuzz_*.c),$(wildcard tests/$(room)/*.c))))

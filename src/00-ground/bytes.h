@@ -10,6 +10,8 @@
 
 #include <stdint.h>
 
+#define LENGTH_OF(array) (sizeof(array) / sizeof(array)[0])
+
 typedef struct {
     uint8_t byte[2];
 } le16;

@@ -19,16 +19,15 @@ static const struct {
     [CSUM_TYPE_SHA256] = {"sha256", 32},
     [CSUM_TYPE_BLAKE2] = {"blake2b", 32},
 };
-enum { CSUM_TYPES = sizeof csum_types / sizeof csum_types[0] };
 
 size_t csum_size(uint16_t type)
 {
-    return type < CSUM_TYPES ? csum_types[type].size : 0;
+    return type < LENGTH_OF(csum_types) ? csum_types[type].size : 0;
 }
 
 const char *csum_name(uint16_t type)
 {
-    return type < CSUM_TYPES ? csum_types[type].name : NULL;
+    return type < LENGTH_OF(csum_types) ? csum_types[type].name : NULL;
 }
 
 uint32_t crc32c(uint32_t seed, const void *data, size_t length)

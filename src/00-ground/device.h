@@ -12,6 +12,7 @@
 #ifndef DEVICE_H
 #define DEVICE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -38,7 +39,7 @@ int device_check_range(uint64_t size, uint64_t offset, size_t length, const char
 
 /* A regular file or block device. `writable` asks for writing. The path must name one of the two:
  * a directory, a pipe or a terminal is refused. On success *device is the caller's to close. */
-int file_device_open(const char *path, int writable, struct device **device);
+int file_device_open(const char *path, bool writable, struct device **device);
 
 /* `size` bytes of memory, all zero. */
 int memory_device_open(uint64_t size, struct device **device);

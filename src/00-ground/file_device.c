@@ -3,6 +3,7 @@
 #include "fail.h"
 
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -102,7 +103,7 @@ static int file_measure(int fd, uint64_t *size)
     return 0;
 }
 
-int file_device_open(const char *path, int writable, struct device **device)
+int file_device_open(const char *path, bool writable, struct device **device)
 {
     /* O_NONBLOCK: a pipe is to be refused, not waited for. */
     int fd = open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK);

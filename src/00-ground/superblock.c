@@ -29,8 +29,6 @@ static const char *const compat_ro_names[] = {
     "block-group-tree",
 };
 
-#define LENGTH_OF(array) (sizeof(array) / sizeof(array)[0])
-
 const char *incompat_name(unsigned bit)
 {
     return bit < LENGTH_OF(incompat_names) ? incompat_names[bit] : NULL;

@@ -11,16 +11,14 @@ enum { PIECE = 1 << 20 };
 
 /* Looks at one place: is this block `found->bytenr`, and newer than what was found before? Blocks
  * that were freed stay on the device until they are overwritten, so there may be several. */
-static void try_place(const unsigned char *bytes, const struct superblock *super,
-                      struct block *found)
+static void try_place(unsigned char *bytes, const struct superblock *super, struct block *found)
 {
     const struct block_header *header = (const struct block_header *)bytes;
     if (from_le64(header->bytenr) != found->bytenr ||
         from_le64(header->generation) <= block_generation(found))
         return;
-    /* block_check only reads. */
     struct block candidate = *found;
-    candidate.data = (unsigned char *)(uintptr_t)bytes;
+    candidate.data = bytes;
     if (block_check(&candidate, super) == 0)
         memcpy(found->data, bytes, found->size);
 }

@@ -51,21 +51,60 @@ static const void *take_record(struct walk *walk, const struct record *record)
     return take(walk, record->what, record->size);
 }
 
-/* Takes a structure and reports it as a record of its own, which stays open for what follows. */
-static const void *open_record(struct walk *walk, const struct record *record)
+static int take_rest(struct walk *walk)
 {
-    const void *bytes = take_record(walk, record);
-    if (bytes && walk->report) {
-        report_begin(walk->report, record->what);
-        record_fields(record, bytes, walk->report);
-    }
-    return bytes;
+    walk->next += walk->left;
+    walk->left = 0;
+    return 0;
+}
+
+/* --- telling what was taken, where there is a report ---------------------------------- */
+
+static void begin_record(struct walk *walk, const char *what)
+{
+    if (walk->report)
+        report_begin(walk->report, what);
 }
 
 static void close_record(struct walk *walk)
 {
     if (walk->report)
         report_end(walk->report);
+}
+
+static void begin_list(struct walk *walk, const char *name)
+{
+    if (walk->report)
+        report_list_begin(walk->report, name);
+}
+
+static void end_list(struct walk *walk)
+{
+    if (walk->report)
+        report_list_end(walk->report);
+}
+
+static void tell_fields(struct walk *walk, const struct record *record, const void *bytes)
+{
+    if (walk->report)
+        record_fields(record, bytes, walk->report);
+}
+
+static void tell_number(struct walk *walk, const char *name, uint64_t value)
+{
+    if (walk->report)
+        report_number(walk->report, name, value);
+}
+
+/* Takes a structure and tells it as a record of its own, which stays open for what follows. */
+static const void *open_record(struct walk *walk, const struct record *record)
+{
+    const void *bytes = take_record(walk, record);
+    if (bytes) {
+        begin_record(walk, record->what);
+        tell_fields(walk, record, bytes);
+    }
+    return bytes;
 }
 
 /* --- items that are one structure --------------------------------------------------- */
@@ -81,19 +120,16 @@ static int walk_record(struct walk *walk, const struct record *record)
 static int walk_root(struct walk *walk)
 {
     const struct root_item *root = (const struct root_item *)walk->next;
-    if (walk->left != sizeof *root && walk->left != ROOT_ITEM_OLD_SIZE)
+    bool old = walk->left == ROOT_ITEM_OLD_SIZE;
+    if (!old && walk->left != sizeof *root)
         return bad_item(walk, "%u bytes, not %zu or %zu", walk->left, sizeof *root,
                         ROOT_ITEM_OLD_SIZE);
     if (root->level >= MAX_LEVEL || root->drop_level >= MAX_LEVEL)
         return bad_item(walk, "level %u, drop_level %u", root->level, root->drop_level);
-    if (walk->report) {
-        bool old = walk->left == ROOT_ITEM_OLD_SIZE;
-        report_begin(walk->report, "root");
-        record_fields(old ? &old_root_record : &root_record, root, walk->report);
-        report_end(walk->report);
-    }
-    take(walk, "root", walk->left);
-    return 0;
+    begin_record(walk, "root");
+    tell_fields(walk, old ? &old_root_record : &root_record, root);
+    close_record(walk);
+    return take_rest(walk);
 }
 
 static int walk_block_group(struct walk *walk)
@@ -116,14 +152,13 @@ static int walk_chunk(struct walk *walk)
     unsigned stripes = from_le16(chunk->num_stripes);
     if (stripes == 0 || walk->left != stripes * sizeof(struct stripe))
         return bad_item(walk, "%u stripes in %u bytes", stripes, walk->left);
-    if (walk->report)
-        report_list_begin(walk->report, "stripes");
-    while (walk->left)
-        walk_record(walk, &stripe_record);
-    if (walk->report)
-        report_list_end(walk->report);
+    begin_list(walk, "stripes");
+    int result = 0;
+    while (result == 0 && walk->left)
+        result = walk_record(walk, &stripe_record);
+    end_list(walk);
     close_record(walk);
-    return 0;
+    return result;
 }
 
 /* An item that says all with its key. */
@@ -202,14 +237,11 @@ static int walk_inline_extent(struct walk *walk, const struct file_extent_item *
         return bad_item(walk, "an inline extent that is not at offset 0");
     if (extent->compression == COMPRESS_NONE && ram_bytes != data)
         return bad_item(walk, "an inline extent of %" PRIu64 " bytes holds %u", ram_bytes, data);
-    if (walk->report) {
-        report_begin(walk->report, inline_extent_record.what);
-        record_fields(&inline_extent_record, extent, walk->report);
-        report_number(walk->report, "data_size", data);
-        report_end(walk->report);
-    }
-    take(walk, "inline extent", walk->left);
-    return 0;
+    begin_record(walk, inline_extent_record.what);
+    tell_fields(walk, &inline_extent_record, extent);
+    tell_number(walk, "data_size", data);
+    close_record(walk);
+    return take_rest(walk);
 }
 
 static bool sum_wraps(uint64_t a, uint64_t b)
@@ -248,28 +280,27 @@ static int walk_csums(struct walk *walk)
     uint64_t length = (uint64_t)(walk->left / csum_size) * sectorsize;
     if (walk->key.offset % sectorsize || sum_wraps(walk->key.offset, length))
         return bad_item(walk, "checksums of %" PRIu64 " bytes", length);
-    if (walk->report) {
-        report_begin(walk->report, "csums");
-        report_number(walk->report, "start", walk->key.offset);
-        report_number(walk->report, "end", walk->key.offset + length);
-        report_number(walk->report, "length", length);
-        report_end(walk->report);
-    }
-    take(walk, "csums", walk->left);
-    return 0;
+    begin_record(walk, "csums");
+    tell_number(walk, "start", walk->key.offset);
+    tell_number(walk, "end", walk->key.offset + length);
+    tell_number(walk, "length", length);
+    close_record(walk);
+    return take_rest(walk);
 }
 
 /* --- extents and their back references ---------------------------------------------- */
 
 /* The inline reference of a type that has only an offset: a root, or the address of a parent. */
-static void report_plain_ref(struct walk *walk, const char *what, const char *field,
-                             uint64_t offset)
+static void tell_plain_ref(struct walk *walk, const char *what, const char *field, uint64_t offset)
 {
-    if (!walk->report)
-        return;
-    report_begin(walk->report, what);
-    report_number(walk->report, field, offset);
-    report_end(walk->report);
+    begin_record(walk, what);
+    tell_number(walk, field, offset);
+    close_record(walk);
+}
+
+static int check_count(struct walk *walk, uint32_t count)
+{
+    return count ? 0 : bad_item(walk, "an inline reference that counts 0");
 }
 
 /* An EXTENT_DATA_REF begins where the offset of the others stands. *count is how many references it
@@ -281,7 +312,7 @@ static int walk_data_ref(struct walk *walk, uint64_t *count)
         return -EUCLEAN;
     close_record(walk);
     *count = from_le32(ref->count);
-    return 0;
+    return check_count(walk, from_le32(ref->count));
 }
 
 static int walk_shared_data_ref(struct walk *walk, uint64_t parent, uint64_t *count)
@@ -290,16 +321,14 @@ static int walk_shared_data_ref(struct walk *walk, uint64_t parent, uint64_t *co
     if (!ref)
         return -EUCLEAN;
     *count = from_le32(ref->count);
-    if (walk->report) {
-        report_begin(walk->report, "shared_data_ref");
-        report_number(walk->report, "parent", parent);
-        report_number(walk->report, "count", *count);
-        report_end(walk->report);
-    }
-    return 0;
+    begin_record(walk, "shared_data_ref");
+    tell_number(walk, "parent", parent);
+    tell_number(walk, "count", *count);
+    close_record(walk);
+    return check_count(walk, from_le32(ref->count));
 }
 
-/* One inline reference; blocks have other types of them than data. */
+/* One inline reference; blocks have other types of them than data. An owner stands for none. */
 static int walk_inline_ref(struct walk *walk, bool is_data, uint64_t *count)
 {
     const uint8_t *type = take(walk, "inline reference", sizeof *type);
@@ -313,33 +342,27 @@ static int walk_inline_ref(struct walk *walk, bool is_data, uint64_t *count)
         return -EUCLEAN;
     if (*type == SHARED_DATA_REF_KEY && is_data)
         return walk_shared_data_ref(walk, from_le64(*offset), count);
-    *count = 1;
+    *count = *type != EXTENT_OWNER_REF_KEY;
     if (*type == TREE_BLOCK_REF_KEY && !is_data)
-        report_plain_ref(walk, "tree_block_ref", "root", from_le64(*offset));
+        tell_plain_ref(walk, "tree_block_ref", "root", from_le64(*offset));
     else if (*type == SHARED_BLOCK_REF_KEY && !is_data)
-        report_plain_ref(walk, "shared_block_ref", "parent", from_le64(*offset));
-    else if (*type == EXTENT_OWNER_REF_KEY && is_data) {
-        report_plain_ref(walk, "extent_owner_ref", "root", from_le64(*offset));
-        *count = 0;
-        return 0;
-    } else
+        tell_plain_ref(walk, "shared_block_ref", "parent", from_le64(*offset));
+    else if (*type == EXTENT_OWNER_REF_KEY && is_data)
+        tell_plain_ref(walk, "extent_owner_ref", "root", from_le64(*offset));
+    else
         return bad_item(walk, "inline reference of type %u", *type);
     return 0;
 }
 
-/* The inline references: each counts for one reference at least (an owner for none, but it says
- * so), all together for no more than the extent has. */
+/* The inline references count for no more than all that the extent has. */
 static int walk_inline_refs(struct walk *walk, bool is_data, uint64_t refs)
 {
     uint64_t sum = 0;
     while (walk->left) {
-        bool owner = *walk->next == EXTENT_OWNER_REF_KEY;
         uint64_t count;
         int result = walk_inline_ref(walk, is_data, &count);
         if (result < 0)
             return result;
-        if (!owner && count == 0)
-            return bad_item(walk, "an inline reference that counts 0");
         sum += count;
     }
     if (sum > refs)
@@ -361,8 +384,7 @@ static int walk_extent(struct walk *walk)
     if (sum_wraps(walk->key.objectid, walk->key.offset))
         return bad_item(walk, "an extent that passes 2^64");
 
-    if (walk->report)
-        report_list_begin(walk->report, "refs");
+    begin_list(walk, "refs");
     int result = 0;
     if (is_block && walk->key.type == EXTENT_ITEM_KEY)
         result = walk_record(walk, &tree_block_record);
@@ -370,8 +392,7 @@ static int walk_extent(struct walk *walk)
         result = walk_inline_refs(walk, is_data, refs);
     if (result < 0)
         return result;
-    if (walk->report)
-        report_list_end(walk->report);
+    end_list(walk);
     close_record(walk);
     return 0;
 }
@@ -381,19 +402,16 @@ static int walk_extent(struct walk *walk)
 /* Free space as a bitmap, one bit for each sector, set where it is free. */
 static int walk_bitmap(struct walk *walk)
 {
-    uint64_t bits = walk->key.offset / walk->context->sectorsize, free = 0;
-    if ((bits + 7) / 8 != walk->left)
-        return bad_item(walk, "a bitmap of %u bytes for %" PRIu64 " sectors", walk->left, bits);
+    uint64_t sectors = walk->key.offset / walk->context->sectorsize, free_sectors = 0;
+    if ((sectors + 7) / 8 != walk->left)
+        return bad_item(walk, "a bitmap of %u bytes for %" PRIu64 " sectors", walk->left, sectors);
     for (uint32_t i = 0; i < walk->left; i++)
-        free += (uint64_t)__builtin_popcount(walk->next[i]);
-    if (walk->report) {
-        report_begin(walk->report, "free_space_bitmap");
-        report_number(walk->report, "sectors", bits);
-        report_number(walk->report, "free_sectors", free);
-        report_end(walk->report);
-    }
-    take(walk, "bitmap", walk->left);
-    return 0;
+        free_sectors += (uint64_t)__builtin_popcount(walk->next[i]);
+    begin_record(walk, "free_space_bitmap");
+    tell_number(walk, "sectors", sectors);
+    tell_number(walk, "free_sectors", free_sectors);
+    close_record(walk);
+    return take_rest(walk);
 }
 
 /* An array of numbers, each a record of its own. */
@@ -402,12 +420,10 @@ static int walk_numbers(struct walk *walk, const char *what, const char *const *
 {
     if (walk->left % sizeof(le64))
         return bad_item(walk, "%u bytes are no array of 64-bit numbers", walk->left);
-    if (walk->report)
-        report_begin(walk->report, what);
+    begin_record(walk, what);
     for (size_t i = 0; walk->left; i++) {
         const le64 *number = take(walk, what, sizeof *number);
-        if (walk->report)
-            report_number(walk->report, i < nnames ? names[i] : "value", from_le64(*number));
+        tell_number(walk, i < nnames ? names[i] : "value", from_le64(*number));
     }
     close_record(walk);
     return 0;
@@ -419,7 +435,7 @@ static int walk_uuid(struct walk *walk)
         return bad_item(walk, "%u bytes are no list of subvolumes", walk->left);
     while (walk->left) {
         const le64 *id = take(walk, "uuid", sizeof *id);
-        report_plain_ref(walk, "uuid", "subvol_id", from_le64(*id));
+        tell_plain_ref(walk, "uuid", "subvol_id", from_le64(*id));
     }
     return 0;
 }
@@ -437,25 +453,20 @@ static int walk_qgroup_status(struct walk *walk)
     if (walk->left != sizeof(struct qgroup_status_item) &&
         walk->left != offsetof(struct qgroup_status_item, enable_gen))
         return bad_item(walk, "%u bytes", walk->left);
-    if (walk->report) {
-        report_begin(walk->report, qgroup_status_record.what);
-        record_fields(&qgroup_status_record, walk->next, walk->report);
-        report_end(walk->report);
-    }
-    take(walk, "qgroup status", walk->left);
-    return 0;
+    begin_record(walk, qgroup_status_record.what);
+    tell_fields(walk, &qgroup_status_record, walk->next);
+    close_record(walk);
+    return take_rest(walk);
 }
 
 /* What has no structure that is known here. */
 static int walk_bytes(struct walk *walk)
 {
-    if (walk->report) {
-        report_begin(walk->report, "bytes");
+    begin_record(walk, "bytes");
+    if (walk->report)
         report_hex(walk->report, "hex", walk->next, walk->left);
-        report_end(walk->report);
-    }
-    take(walk, "bytes", walk->left);
-    return 0;
+    close_record(walk);
+    return take_rest(walk);
 }
 
 /* --- by type ------------------------------------------------------------------------ */

@@ -87,8 +87,6 @@ static const struct {
     {MULTIPLE_OBJECTIDS, "MULTIPLE"},
 };
 
-#define LENGTH_OF(array) (sizeof(array) / sizeof(array)[0])
-
 const char *key_type_name(uint8_t type)
 {
     for (size_t i = 0; i < LENGTH_OF(type_names); i++)

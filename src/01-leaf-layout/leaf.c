@@ -26,8 +26,7 @@ static void move_data(struct block *leaf, uint32_t slot, uint32_t end, int32_t d
 {
     uint32_t nritems = block_nritems(leaf);
     uint32_t start = leaf_data_end(leaf, nritems);
-    if (slot == nritems && start >= end)
-        return;
+    assert(start <= end);
     unsigned char *data = leaf->data + sizeof(struct block_header) + start;
     memmove(data + distance, data, end - start);
     leaf->bytes_moved += end - start;

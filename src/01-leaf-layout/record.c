@@ -9,8 +9,6 @@
 
 /* --- names -------------------------------------------------------------------------- */
 
-#define LENGTH_OF(array) (sizeof(array) / sizeof(array)[0])
-
 const char *block_group_flag_name(unsigned bit)
 {
     static const char *const names[] = {"DATA",   "SYSTEM", "METADATA", "RAID0",   "RAID1",  "DUP",

@@ -1,6 +1,7 @@
 #include "chunk_map.h"
 
 #include "fail.h"
+#include "item.h"
 
 #include <stdbool.h>
 #include <stdlib.h>
@@ -8,18 +9,13 @@
 
 /* --- what is in a chunk item -------------------------------------------------------- */
 
-static bool is_multiple(uint64_t n, uint32_t sectorsize)
-{
-    return n % sectorsize == 0;
-}
-
 /* C1 to C3. */
 static int check_extent(const struct chunk_map *map, uint64_t logical,
                         const struct chunk_item *item)
 {
     uint64_t length = from_le64(item->length), type = from_le64(item->type);
-    if (!is_multiple(logical, map->sectorsize) || !is_multiple(length, map->sectorsize) ||
-        length == 0 || logical > UINT64_MAX - length)
+    if (logical % map->sectorsize || length % map->sectorsize || length == 0 ||
+        logical > UINT64_MAX - length)
         return fail(EUCLEAN, "chunk %" PRIu64 ": length %" PRIu64 " (C1)", logical, length);
     if (from_le64(item->stripe_len) != STRIPE_LENGTH)
         return fail(EUCLEAN, "chunk %" PRIu64 ": stripe length %" PRIu64 " (C2)", logical,
@@ -31,24 +27,16 @@ static int check_extent(const struct chunk_map *map, uint64_t logical,
     return 0;
 }
 
-static const char *profile_name(uint64_t profile)
-{
-    static const char *const names[] = {"RAID0", "RAID1", "DUP",     "RAID10",
-                                        "RAID5", "RAID6", "RAID1C3", "RAID1C4"};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++)
-        if (profile == BLOCK_GROUP_RAID0 << i)
-            return names[i];
-    return NULL;
-}
-
 /* C4: how many copies a chunk has. */
 static int check_profile(uint64_t logical, const struct chunk_item *item)
 {
     uint64_t type = from_le64(item->type);
     uint64_t profile = type & ~BLOCK_GROUP_TYPE_MASK;
     unsigned stripes = from_le16(item->num_stripes);
+    bool one_bit = (profile & (profile - 1)) == 0;
     if (profile && profile != BLOCK_GROUP_DUP && profile != BLOCK_GROUP_RAID0) {
-        const char *name = profile_name(profile);
+        const char *name =
+            one_bit ? block_group_flag_name((unsigned)__builtin_ctzll(profile)) : NULL;
         return name ? fail(EOPNOTSUPP, "chunk %" PRIu64 ": the profile %s is not supported",
                            logical, name)
                     : fail(EUCLEAN, "chunk %" PRIu64 ": type 0x%" PRIx64 " (C4)", logical, type);

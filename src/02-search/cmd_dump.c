@@ -13,10 +13,10 @@ static void report_stats(const struct dump *dump, struct report *report)
     report_end(report);
 }
 
-/* `words` is the number of the tree, or NULL for all. */
-static int dump_volume(struct invocation *invocation, struct volume *volume, const void *words)
+/* `context` is the number of the tree, or NULL for all. */
+static int dump_volume(struct invocation *invocation, struct volume *volume, const void *context)
 {
-    const uint64_t *id = words;
+    const uint64_t *id = context;
     bool draw = invocation_option(invocation, "dot") != NULL;
     struct report report;
     enum report_form form = invocation_option(invocation, "json") ? REPORT_JSON : REPORT_LINES;

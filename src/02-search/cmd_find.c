@@ -92,9 +92,9 @@ struct find_words {
     struct key key;
 };
 
-static int find_item(struct invocation *invocation, struct volume *volume, const void *words)
+static int find_item(struct invocation *invocation, struct volume *volume, const void *context)
 {
-    const struct find_words *wanted = words;
+    const struct find_words *wanted = context;
     struct tree tree;
     struct path path = {0};
     int result = volume_tree(volume, wanted->id, &tree);

@@ -3,9 +3,9 @@
 #include "leaf_report.h"
 #include "volume_command.h"
 
-static int show_leaf(struct invocation *invocation, struct volume *volume, const void *words)
+static int show_leaf(struct invocation *invocation, struct volume *volume, const void *context)
 {
-    const uint64_t *bytenr = words;
+    const uint64_t *bytenr = context;
     struct block *block;
     int result = read_source_get_any(&volume->source, *bytenr, &block);
     if (result < 0)

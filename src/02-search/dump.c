@@ -163,35 +163,34 @@ static int dump_one(struct tree *tree, void *context)
 }
 
 /* A drawing is one graph, and is closed even when its trees could not all be read. */
-static int dump_with(struct dump *dump, int (*trees)(struct dump *dump, uint64_t id), uint64_t id)
+static void dump_begin(struct dump *dump)
 {
     if (!dump->report)
         draw_begin(dump->file);
-    int result = trees(dump, id);
+}
+
+static void dump_end(struct dump *dump)
+{
     if (!dump->report)
         fprintf(dump->file, "}\n");
-    return result;
-}
-
-static int one_tree(struct dump *dump, uint64_t id)
-{
-    struct tree tree;
-    int result = volume_tree(dump->volume, id, &tree);
-    return result < 0 ? result : dump_one(&tree, dump);
-}
-
-static int all_trees(struct dump *dump, uint64_t id)
-{
-    (void)id;
-    return volume_each_tree(dump->volume, dump_one, dump);
 }
 
 int dump_tree(struct dump *dump, uint64_t id)
 {
-    return dump_with(dump, one_tree, id);
+    struct tree tree;
+    int result = volume_tree(dump->volume, id, &tree);
+    if (result < 0)
+        return result;
+    dump_begin(dump);
+    result = dump_one(&tree, dump);
+    dump_end(dump);
+    return result;
 }
 
 int dump_all(struct dump *dump)
 {
-    return dump_with(dump, all_trees, 0);
+    dump_begin(dump);
+    int result = volume_each_tree(dump->volume, dump_one, dump);
+    dump_end(dump);
+    return result;
 }

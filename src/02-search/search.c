@@ -47,9 +47,8 @@ static int get_root(struct tree *tree, struct block **root)
     return tree->source->get(tree->source, tree->bytenr, &promise, root);
 }
 
-/* The child at nodes[level].slots[level]. What it must be is in the node, except where its keys
- * must
- * end when the slot is the last: then a level above knows. */
+/* The child at nodes[level].slots[level]. The pointer says what it must be, but not where its keys
+ * must end: that is in the next pointer, of this node or, behind its last, of one above. */
 static int get_child(struct tree *tree, const struct path *path, unsigned level,
                      struct block **child)
 {

@@ -105,8 +105,12 @@ int volume_tree_of_item(struct volume *volume, const struct path *path, struct t
 /* The offset of a root item's key is 0, or for a snapshot the transaction that made it. */
 int volume_tree(struct volume *volume, uint64_t id, struct tree *tree)
 {
-    if (id == ROOT_TREE_OBJECTID || id == CHUNK_TREE_OBJECTID) {
-        *tree = id == ROOT_TREE_OBJECTID ? root_tree(volume) : chunk_tree(volume);
+    if (id == ROOT_TREE_OBJECTID) {
+        *tree = root_tree(volume);
+        return 0;
+    }
+    if (id == CHUNK_TREE_OBJECTID) {
+        *tree = chunk_tree(volume);
         return 0;
     }
     if (id == TREE_LOG_OBJECTID && from_le64(volume->super.log_root)) {
@@ -119,8 +123,9 @@ int volume_tree(struct volume *volume, uint64_t id, struct tree *tree)
     int result = tree_seek(&roots, &key, &path);
     if (result < 0)
         return fail_within(result, "root tree");
-    key = result == 0 ? path_key(&path) : (struct key){0};
-    if (key.objectid == id && key.type == ROOT_ITEM_KEY)
+    if (result == 0)
+        key = path_key(&path);
+    if (result == 0 && key.objectid == id && key.type == ROOT_ITEM_KEY)
         result = volume_tree_of_item(volume, &path, tree);
     else
         result = fail(ENOENT, "there is no tree %" PRId64, (int64_t)id);
@@ -196,11 +201,10 @@ static const struct {
     {"reloc", TREE_RELOC_OBJECTID},
     {"data-reloc", DATA_RELOC_TREE_OBJECTID},
 };
-enum { TREE_NAMES = sizeof tree_names / sizeof tree_names[0] };
 
 int tree_parse(const char *text, uint64_t *id)
 {
-    for (size_t i = 0; i < TREE_NAMES; i++) {
+    for (size_t i = 0; i < LENGTH_OF(tree_names); i++) {
         if (strcasecmp(tree_names[i].name, text) == 0) {
             *id = tree_names[i].id;
             return 0;
@@ -216,7 +220,7 @@ int tree_parse(const char *text, uint64_t *id)
 const char *tree_name(const struct tree *tree, char text[TREE_NAME_SIZE])
 {
     const char *name = NULL;
-    for (size_t i = 0; i < TREE_NAMES; i++)
+    for (size_t i = 0; i < LENGTH_OF(tree_names) && !name; i++)
         if (tree_names[i].id == tree->id)
             name = tree_names[i].name;
     bool many = tree->id == TREE_RELOC_OBJECTID || tree->id == TREE_LOG_OBJECTID;

@@ -2,8 +2,8 @@
 
 int volume_command(struct invocation *invocation,
                    int (*use)(struct invocation *invocation, struct volume *volume,
-                              const void *words),
-                   const void *words)
+                              const void *context),
+                   const void *context)
 {
     struct device *device;
     int result = invocation_open(invocation, false, &device);
@@ -12,7 +12,7 @@ int volume_command(struct invocation *invocation,
     struct volume volume;
     result = volume_open(&volume, device, invocation->notes);
     if (result == 0) {
-        result = use(invocation, &volume, words);
+        result = use(invocation, &volume, context);
         volume_close(&volume);
     }
     device_close(device);

@@ -14,7 +14,7 @@
  * Returns what `use` returned, or why the volume could not be opened. */
 int volume_command(struct invocation *invocation,
                    int (*use)(struct invocation *invocation, struct volume *volume,
-                              const void *words),
-                   const void *words);
+                              const void *context),
+                   const void *context);
 
 #endif

@@ -110,6 +110,29 @@ START_TEST(each_rule)
 }
 END_TEST
 
+/* C3 and C4: every combination of type and profile bits, with every number of stripes. */
+START_TEST(all_types)
+{
+    for (uint64_t type = 0; type < 1 << 12; type++)
+        for (unsigned stripes = 0; stripes <= 3; stripes++) {
+            uint64_t kind = type & 7, profile = type & ~7ULL;
+            bool right_kind = kind == 1 || kind == 2 || kind == 4 || kind == 5;
+            bool one_bit = profile && !(profile & (profile - 1)) && profile < 1 << 11;
+            bool many = one_bit && profile != RAID0 && profile != DUP;
+            bool right =
+                right_kind &&
+                (!profile || profile == RAID0 ? stripes == 1 : profile == DUP && stripes == 2);
+            struct chunk_map map = empty_map();
+            struct plan plan = {8 * MIB, MIB, type, stripes, {MIB, 2 * MIB, 3 * MIB}};
+            int result = add(&map, &plan);
+            int wanted = right ? 0 : right_kind && many ? -EOPNOTSUPP : -EUCLEAN;
+            expect(result == wanted, "type 0x%jx, %u stripes: %d: %s", (uintmax_t)type, stripes,
+                   result, fail_message());
+            chunk_map_close(&map);
+        }
+}
+END_TEST
+
 /* C2, and C5 for another device: fields that a plan does not have. */
 START_TEST(other_fields)
 {
@@ -400,5 +423,5 @@ START_TEST(full_array)
 }
 END_TEST
 
-SUITE(chunk_map, 20, right_chunks, each_rule, other_fields, unsupported_profiles, wrong_size,
-      overlaps, find, find_at_the_edges, no_memory, array, full_array)
+SUITE(chunk_map, 20, right_chunks, each_rule, all_types, other_fields, unsupported_profiles,
+      wrong_size, overlaps, find, find_at_the_edges, no_memory, array, full_array)
