@@ -4,6 +4,8 @@
 #include "fail.h"
 
 #include <assert.h>
+#include <ctype.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -83,14 +85,32 @@ static const struct command *find_command(const char *name)
     return NULL;
 }
 
+/* One line on standard error. Names and words may hold anything; what a terminal would obey is
+ * shown as \xNN. */
+__attribute__((format(printf, 1, 2))) static void complain(const char *format, ...)
+{
+    char text[2048];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    for (const char *next = text; *next; next++) {
+        if (iscntrl((unsigned char)*next))
+            fprintf(stderr, "\\x%02x", (unsigned char)*next);
+        else
+            fputc(*next, stderr);
+    }
+    fputc('\n', stderr);
+}
+
 static void print_notes(const struct invocation *invocation)
 {
     const struct notes *notes = invocation->notes;
     for (unsigned i = 0; i < notes->count && i < NOTES_KEPT; i++)
-        fprintf(stderr, "coppice: %s: warning: %s\n", invocation->image, notes->text[i]);
+        complain("coppice: %s: warning: %s", invocation->image, notes->text[i]);
     if (notes->count > NOTES_KEPT)
-        fprintf(stderr, "coppice: %s: warning: and %u more of the kind\n", invocation->image,
-                notes->count - NOTES_KEPT);
+        complain("coppice: %s: warning: and %u more of the kind", invocation->image,
+                 notes->count - NOTES_KEPT);
 }
 
 /* A result that could not be written is no result, and neither is help: argp ends the process that
@@ -99,7 +119,7 @@ static void finish_output(void)
 {
     if (fflush(stdout) == 0 && !ferror(stdout))
         return;
-    fprintf(stderr, "coppice: cannot write the result: %s\n", strerror(errno));
+    complain("coppice: cannot write the result: %s", strerror(errno));
     _exit(EXIT_FAILURE);
 }
 
@@ -112,9 +132,9 @@ static int run(struct invocation *invocation)
     print_notes(invocation);
     if (result == 0)
         return EXIT_SUCCESS;
-    fprintf(stderr, "coppice: %s: %s\n", invocation->image, fail_message());
+    complain("coppice: %s: %s", invocation->image, fail_message());
     if (result == EXIT_USAGE)
-        fprintf(stderr, "Try 'coppice %s --help'.\n", invocation->command->name);
+        complain("Try 'coppice %s --help'.", invocation->command->name);
     return result == EXIT_USAGE ? EXIT_USAGE : EXIT_FAILURE;
 }
 
@@ -133,8 +153,7 @@ int main(int argc, char **argv)
     const struct command *command = find_command(first);
     if (!command) {
         if (*first)
-            fprintf(stderr, "coppice: there is no command '%s'; 'coppice --help' lists them\n",
-                    first);
+            complain("coppice: there is no command '%s'; 'coppice --help' lists them", first);
         else
             print_usage(stderr);
         return EXIT_USAGE;

@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unictype.h>
 #include <unistr.h>
 
 enum { COLUMN_WIDTH = 22 };
@@ -141,22 +142,32 @@ static void put_field(struct report *report, const char *name, const char *text,
     put_field_end(report);
 }
 
+/* What a terminal would obey, or show as nothing: control and format characters (those that turn
+ * the direction of writing among them), line and paragraph separators. */
+static bool is_unprintable(ucs4_t character)
+{
+    return uc_is_general_category_withtable(character, UC_CATEGORY_MASK_Cc | UC_CATEGORY_MASK_Cf |
+                                                           UC_CATEGORY_MASK_Zl |
+                                                           UC_CATEGORY_MASK_Zp);
+}
+
 static void put_quoted(struct report *report, const uint8_t *bytes, size_t length)
 {
-    bool utf8 = u8_check(bytes, length) == NULL;
     putc_unlocked('"', report->file);
-    for (size_t i = 0; i < length; i++) {
-        uint8_t byte = bytes[i];
-        /* U+0080 to U+009F are control characters too: 0xc2 0x80 to 0xc2 0x9f. */
-        bool control = byte < 0x20 || byte == 0x7f || (byte > 0x7f && !utf8) ||
-                       (byte < 0xa0 && byte > 0x7f && i > 0 && bytes[i - 1] == 0xc2) ||
-                       (byte == 0xc2 && i + 1 < length && bytes[i + 1] < 0xa0);
-        if (control)
-            fprintf(report->file, "\\x%02x", byte);
-        else if (byte == '"' || byte == '\\')
-            fprintf(report->file, "\\%c", byte);
-        else
-            putc_unlocked(byte, report->file);
+    while (length) {
+        /* One character; of bytes that are none, libunistring takes one or more at a time. */
+        ucs4_t character;
+        size_t size = (size_t)u8_mbtouc(&character, bytes, length);
+        if (u8_check(bytes, size) != NULL || is_unprintable(character)) {
+            for (size_t i = 0; i < size; i++)
+                fprintf(report->file, "\\x%02x", bytes[i]);
+        } else {
+            if (character == '"' || character == '\\')
+                putc_unlocked('\\', report->file);
+            put_bytes(report, bytes, size);
+        }
+        bytes += size;
+        length -= size;
     }
     putc_unlocked('"', report->file);
 }

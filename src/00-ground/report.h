@@ -10,8 +10,8 @@
  *                                                generation          7
  *   REPORT_JSON     an outermost record is a line that holds one JSON object; yajl writes it
  *
- * Text holds names as "quoted", with \xNN for each byte that is not printable, and for each byte
- * above 0x7f where the whole is no UTF-8. JSON holds them as strings; where the bytes are no UTF-8,
+ * Text holds names as "quoted", with \xNN for each byte of a character that is not printable and
+ * for each that is not UTF-8. JSON holds them as strings; where the bytes are no UTF-8,
  * "name" is null and "name_hex" has the bytes. Numbers are exact in both, up to 64 bits.
  */
 #ifndef REPORT_H

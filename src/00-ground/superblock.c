@@ -39,11 +39,12 @@ const char *compat_ro_name(unsigned bit)
     return bit < LENGTH_OF(compat_ro_names) ? compat_ro_names[bit] : NULL;
 }
 
+/* RAID56 and RAID1C34 may be set without a chunk of these profiles; the chunk map looks. */
 #define INCOMPAT_READABLE                                                                          \
     (INCOMPAT_MIXED_BACKREF | INCOMPAT_DEFAULT_SUBVOL | INCOMPAT_MIXED_GROUPS |                    \
      INCOMPAT_COMPRESS_LZO | INCOMPAT_COMPRESS_ZSTD | INCOMPAT_BIG_METADATA |                      \
-     INCOMPAT_EXTENDED_IREF | INCOMPAT_SKINNY_METADATA | INCOMPAT_NO_HOLES |                       \
-     INCOMPAT_METADATA_UUID | INCOMPAT_SIMPLE_QUOTA)
+     INCOMPAT_EXTENDED_IREF | INCOMPAT_RAID56 | INCOMPAT_SKINNY_METADATA | INCOMPAT_NO_HOLES |     \
+     INCOMPAT_METADATA_UUID | INCOMPAT_RAID1C34 | INCOMPAT_SIMPLE_QUOTA)
 
 int superblock_supported(const struct superblock *super)
 {

@@ -75,7 +75,7 @@ int window_device_open(struct device *under, uint64_t offset, uint64_t length,
     return 0;
 }
 
-/* libblkid reads the table; it counts in sectors of 512 bytes whatever the disk's own are. */
+/* libblkid reads the table; it gives places in sectors of 512 bytes whatever the disk's own are. */
 static int partition_find(blkid_probe probe, int number, uint64_t *start, uint64_t *length)
 {
     blkid_probe_enable_partitions(probe, 1);
@@ -94,15 +94,30 @@ static int partition_find(blkid_probe probe, int number, uint64_t *start, uint64
     return fail(ENOENT, "there is no partition %d; the table has %d", number, count);
 }
 
-int partition_device_open(struct device *under, const char *path, int number,
-                          struct device **device)
+/* A GPT lies at the disk's second sector, and a file does not say how long the sectors of its disk
+ * were: 512 bytes mostly, else 4096. */
+static int partition_probe(const char *path, unsigned sector, int number, uint64_t *start,
+                           uint64_t *length)
 {
     blkid_probe probe = blkid_new_probe_from_filename(path);
     if (!probe)
         return fail(EINVAL, "cannot look for a partition table");
-    uint64_t start = 0, length = 0;
-    int result = partition_find(probe, number, &start, &length);
+    int result = blkid_probe_set_sectorsize(probe, sector) < 0
+                     ? fail(EINVAL, "cannot look in sectors of %u bytes", sector)
+                     : partition_find(probe, number, start, length);
     blkid_free_probe(probe);
+    return result;
+}
+
+int partition_device_open(struct device *under, const char *path, int number,
+                          struct device **device)
+{
+    uint64_t start = 0, length = 0;
+    int result = partition_probe(path, 512, number, &start, &length);
+    if (result < 0)
+        result = partition_probe(path, 4096, number, &start, &length);
+    if (result < 0) /* again, for the message about the usual sectors */
+        result = partition_probe(path, 512, number, &start, &length);
     if (result < 0)
         return result;
     result = window_device_open(under, start, length, device);

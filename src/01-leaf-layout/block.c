@@ -37,5 +37,7 @@ int block_check(const struct block *block, const struct superblock *super)
                     block->bytenr);
     if (header->level >= MAX_LEVEL)
         return fail(EUCLEAN, "block %" PRIu64 ": level %u (B4)", block->bytenr, header->level);
+    if (!(from_le64(header->flags) & HEADER_FLAG_WRITTEN))
+        return fail(EUCLEAN, "block %" PRIu64 ": not marked as written (B5)", block->bytenr);
     return 0;
 }

@@ -6,6 +6,7 @@
  *   B2  bytenr is the address where the block was looked for
  *   B3  the fsid is the file system's
  *   B4  the level is below 8
+ *   B5  the flag WRITTEN is set, as in every block that was made to be on a disk
  */
 #ifndef BLOCK_H
 #define BLOCK_H
@@ -47,7 +48,7 @@ static inline uint64_t block_owner_id(const struct block *block)
     return from_le64(block_header(block)->owner);
 }
 
-/* B1 to B4 in a block that was just read; 0, or EUCLEAN. */
+/* B1 to B5 in a block that was just read; 0, or EUCLEAN. */
 int block_check(const struct block *block, const struct superblock *super);
 
 /* The checksum that belongs to the block as it is now. */

@@ -126,10 +126,26 @@ static int walk_root(struct walk *walk)
                         ROOT_ITEM_OLD_SIZE);
     if (root->level >= MAX_LEVEL || root->drop_level >= MAX_LEVEL)
         return bad_item(walk, "level %u, drop_level %u", root->level, root->drop_level);
+    if (from_le64(root->drop_progress.objectid) && root->drop_level == 0)
+        return bad_item(walk, "drop_progress is set, drop_level is 0");
     begin_record(walk, "root");
     tell_fields(walk, old ? &old_root_record : &root_record, root);
     close_record(walk);
     return take_rest(walk);
+}
+
+static int walk_dev(struct walk *walk)
+{
+    const struct dev_item *dev = open_record(walk, &dev_record);
+    if (!dev)
+        return -EUCLEAN;
+    close_record(walk);
+    uint64_t total = from_le64(dev->total_bytes), used = from_le64(dev->bytes_used);
+    if (from_le64(dev->devid) != walk->key.offset)
+        return bad_item(walk, "devid %" PRIu64, from_le64(dev->devid));
+    if (total == 0 || used > total)
+        return bad_item(walk, "%" PRIu64 " bytes used of %" PRIu64, used, total);
+    return 0;
 }
 
 static int walk_block_group(struct walk *walk)
@@ -214,7 +230,8 @@ static int walk_dir_entries(struct walk *walk)
             return -EUCLEAN;
         uint16_t data_length = from_le16(entry->data_len);
         bool is_xattr = walk->key.type == XATTR_ITEM_KEY;
-        if (is_xattr != (entry->type == FT_XATTR) || (!is_xattr && data_length))
+        if (is_xattr != (entry->type == FT_XATTR) || (!is_xattr && data_length) ||
+            (entry->type & ~FT_ENCRYPTED) > FT_XATTR)
             return bad_item(walk, "an entry of type %u with %u bytes of data", entry->type,
                             data_length);
         int result = walk_name(walk, "name", from_le16(entry->name_len), NAME_MAX_LENGTH);
@@ -254,8 +271,10 @@ static int walk_file_extent(struct walk *walk)
     const struct file_extent_item *extent = (const struct file_extent_item *)walk->next;
     if (walk->left < FILE_EXTENT_INLINE_HEADER)
         return bad_item(walk, "a file extent of %u bytes", walk->left);
-    if (extent->type > FILE_EXTENT_PREALLOC || extent->compression > COMPRESS_ZSTD)
-        return bad_item(walk, "extent type %u, compression %u", extent->type, extent->compression);
+    if (extent->type > FILE_EXTENT_PREALLOC || extent->compression > COMPRESS_ZSTD ||
+        extent->encryption)
+        return bad_item(walk, "extent type %u, compression %u, encryption %u", extent->type,
+                        extent->compression, extent->encryption);
     if (extent->type == FILE_EXTENT_INLINE)
         return walk_inline_extent(walk, extent);
 
@@ -414,16 +433,17 @@ static int walk_bitmap(struct walk *walk)
     return take_rest(walk);
 }
 
-/* An array of numbers, each a record of its own. */
-static int walk_numbers(struct walk *walk, const char *what, const char *const *names,
-                        size_t nnames)
+/* Counters of a device; older kernels may have had fewer. */
+static int walk_dev_stats(struct walk *walk)
 {
-    if (walk->left % sizeof(le64))
-        return bad_item(walk, "%u bytes are no array of 64-bit numbers", walk->left);
-    begin_record(walk, what);
+    static const char *const names[] = {"write_errs", "read_errs", "flush_errs", "corruption_errs",
+                                        "generation"};
+    if (walk->left % sizeof(le64) || walk->left > LENGTH_OF(names) * sizeof(le64))
+        return bad_item(walk, "%u bytes", walk->left);
+    begin_record(walk, "dev_stats");
     for (size_t i = 0; walk->left; i++) {
-        const le64 *number = take(walk, what, sizeof *number);
-        tell_number(walk, i < nnames ? names[i] : "value", from_le64(*number));
+        const le64 *number = take(walk, "dev_stats", sizeof *number);
+        tell_number(walk, names[i], from_le64(*number));
     }
     close_record(walk);
     return 0;
@@ -438,14 +458,6 @@ static int walk_uuid(struct walk *walk)
         tell_plain_ref(walk, "uuid", "subvol_id", from_le64(*id));
     }
     return 0;
-}
-
-static int walk_persistent(struct walk *walk)
-{
-    static const char *const dev_stats[] = {"write_errs", "read_errs", "flush_errs",
-                                            "corruption_errs", "generation"};
-    bool stats = walk->key.objectid == DEV_STATS_OBJECTID;
-    return walk_numbers(walk, stats ? "dev_stats" : "persistent", dev_stats, stats ? 5 : 0);
 }
 
 static int walk_qgroup_status(struct walk *walk)
@@ -530,7 +542,7 @@ static int walk_volume_item(struct walk *walk)
     case DEV_EXTENT_KEY:
         return walk_record(walk, &dev_extent_record);
     case DEV_ITEM_KEY:
-        return walk_record(walk, &dev_record);
+        return walk_dev(walk);
     case CHUNK_ITEM_KEY:
         return walk_chunk(walk);
     default:
@@ -558,7 +570,7 @@ static int walk_item(struct walk *walk)
         return walk->key.objectid == BALANCE_OBJECTID ? walk_record(walk, &balance_record)
                                                       : walk_bytes(walk);
     case PERSISTENT_ITEM_KEY:
-        return walk_persistent(walk);
+        return walk->key.objectid == DEV_STATS_OBJECTID ? walk_dev_stats(walk) : walk_bytes(walk);
     case DEV_REPLACE_KEY:
         return walk_record(walk, &dev_replace_record);
     case UUID_KEY_SUBVOL:

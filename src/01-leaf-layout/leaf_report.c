@@ -24,6 +24,8 @@ int leaf_show(const struct invocation *invocation, const struct block *leaf,
               const struct superblock *super)
 {
     struct item_context context = item_context_of(super);
+    if (invocation_option(invocation, "json") && invocation_option(invocation, "dot"))
+        return wrong_usage("--json and --dot exclude each other");
     if (block_level(leaf) > 0)
         return fail(EINVAL, "block %" PRIu64 " is a node of level %u, not a leaf", leaf->bytenr,
                     block_level(leaf));

@@ -15,13 +15,11 @@ static bool is_subvolume(uint64_t tree)
     return tree == FS_TREE_OBJECTID || (tree >= FIRST_FREE_OBJECTID && tree <= INT64_MAX);
 }
 
-/* T5. Relocation moves blocks of subvolumes through trees of its own. */
+/* T5. Relocation trees are copies of others, and hold their blocks. */
 static int check_owner(const struct block *block, uint64_t tree)
 {
     uint64_t owner = block_owner_id(block);
-    bool moved = from_le64(block_header(block)->flags) & HEADER_FLAG_RELOC;
-    if (owner == tree || moved || tree == TREE_RELOC_OBJECTID ||
-        (is_subvolume(owner) && is_subvolume(tree)))
+    if (owner == tree || tree == TREE_RELOC_OBJECTID || (is_subvolume(owner) && is_subvolume(tree)))
         return 0;
     return fail(EUCLEAN, "block %" PRIu64 ": owner %" PRId64 " in tree %" PRId64 " (T5)",
                 block->bytenr, (int64_t)owner, (int64_t)tree);
@@ -48,6 +46,14 @@ static int check_keys(const struct block *block, const struct block_promise *pro
     return 0;
 }
 
+/* These hold items from mkfs on. */
+static bool is_never_empty(uint64_t tree)
+{
+    return tree == ROOT_TREE_OBJECTID || tree == EXTENT_TREE_OBJECTID ||
+           tree == CHUNK_TREE_OBJECTID || tree == DEV_TREE_OBJECTID || tree == FS_TREE_OBJECTID ||
+           tree == DATA_RELOC_TREE_OBJECTID;
+}
+
 int block_fulfils(const struct block *block, const struct block_promise *promise)
 {
     if (block_level(block) != promise->level)
@@ -61,7 +67,9 @@ int block_fulfils(const struct block *block, const struct block_promise *promise
         return result;
     if (block_nritems(block) > 0)
         return check_keys(block, promise);
-    return promise->is_root ? 0 : fail(EUCLEAN, "block %" PRIu64 ": empty (T6)", block->bytenr);
+    if (!promise->is_root || is_never_empty(promise->tree))
+        return fail(EUCLEAN, "block %" PRIu64 ": empty (T6)", block->bytenr);
+    return 0;
 }
 
 /* --- reading ------------------------------------------------------------------------ */
@@ -145,9 +153,31 @@ static int get_block(struct block_source *source, uint64_t bytenr,
     return read_block((struct read_source *)source, bytenr, promise, block);
 }
 
+/* Without a promise only the generation tells which of two good copies is the current one. */
 int read_source_get_any(struct read_source *source, uint64_t bytenr, struct block **block)
 {
-    return read_block(source, bytenr, NULL, block);
+    int result = read_block(source, bytenr, NULL, block);
+    const struct chunk *chunk;
+    if (result < 0 || chunk_map_find(source->chunks, bytenr, (*block)->size, &chunk) < 0 ||
+        chunk->copies == 1)
+        return result;
+    struct block other = **block;
+    other.data = malloc(other.size);
+    if (!other.data) {
+        put_block(&source->source, *block);
+        return fail(ENOMEM, "out of memory for block %" PRIu64, bytenr);
+    }
+    uint64_t second = chunk->physical[1] + (bytenr - chunk->logical);
+    if (read_copy(source, second, NULL, &other) == 0 &&
+        block_generation(&other) > block_generation(*block)) {
+        note(source->notes,
+             "block %" PRIu64 ": copy 1 is of generation %" PRIu64 ", copy 2 of %" PRIu64
+             ", which is used",
+             bytenr, block_generation(*block), block_generation(&other));
+        memcpy((*block)->data, other.data, other.size);
+    }
+    free(other.data);
+    return 0;
 }
 
 void read_source_open(struct read_source *source, struct device *device,

@@ -11,7 +11,7 @@
  *   T4  the last key lies before the key of the next pointer. So each block of a tree is reached by
  *       one pointer only, and a walk ends
  *   T5  the owner fits the tree: blocks of subvolumes may be shared, those of other trees not
- *   T6  only a root may be empty
+ *   T6  only a root may be empty, and not that of a tree that always holds something
  *
  * This is a seam. The stand-in of this chapter reads the block on every get and frees it on put; a
  * cache will take its place.
@@ -60,7 +60,7 @@ void read_source_open(struct read_source *source, struct device *device,
                       const struct chunk_map *chunks, const struct superblock *super,
                       struct notes *notes);
 
-/* Reads a block of which only the address is known: B1 to B4 and the checkers, no promise. */
+/* Reads a block of which only the address is known: B1 to B5 and the checkers, no promise. */
 int read_source_get_any(struct read_source *source, uint64_t bytenr, struct block **block);
 
 #endif

@@ -41,8 +41,9 @@ static int dump_run(struct invocation *invocation)
     bool all = invocation->nargs == 0;
     if (!all && tree_parse(invocation->args[0], &id) < 0)
         return wrong_usage("%s", fail_message());
-    if (invocation_option(invocation, "json") && invocation_option(invocation, "dot"))
-        return wrong_usage("--json and --dot exclude each other");
+    bool draw = invocation_option(invocation, "dot") != NULL;
+    if (draw && (invocation_option(invocation, "json") || invocation_option(invocation, "stats")))
+        return wrong_usage("--dot excludes --json and --stats");
     return volume_command(invocation, dump_volume, all ? NULL : &id);
 }
 

@@ -10,6 +10,12 @@ struct dump_walk {
     struct item_context context;
 };
 
+/* Whoever reads through a pipe may have seen enough; a full disk ends the work too. */
+static int check_output(FILE *file)
+{
+    return ferror_unlocked(file) ? fail(EIO, "cannot write the result") : 0;
+}
+
 /* --- text and JSON ------------------------------------------------------------------ */
 
 static void report_block(const struct block *block, struct report *report)
@@ -73,8 +79,7 @@ static int dump_block(const struct block *block, void *context)
     report->indent = 0;
     walk->dump->blocks++;
     walk->dump->items += block_level(block) ? 0 : nritems;
-    /* Who reads the dump through a pipe may have seen enough; a full disk ends it too. */
-    return ferror_unlocked(report->file) ? fail(EIO, "cannot write the result") : 0;
+    return check_output(report->file);
 }
 
 static void report_tree(const struct dump_walk *walk)
@@ -120,7 +125,7 @@ static int draw_block(const struct block *block, void *context)
                 from_le64(node_ptr(block, slot)->blockptr), key_format(&key, text));
     }
     walk->dump->blocks++;
-    return 0;
+    return check_output(file);
 }
 
 static void draw_tree(const struct dump_walk *walk)

@@ -88,7 +88,7 @@ void volume_close(struct volume *volume)
 
 /* --- trees -------------------------------------------------------------------------- */
 
-int volume_tree_of_item(struct volume *volume, const struct path *path, struct tree *tree)
+void volume_tree_of_item(struct volume *volume, const struct path *path, struct tree *tree)
 {
     struct key key = path_key(path);
     const struct root_item *item = item_data(path->nodes[0], path->slots[0]);
@@ -96,10 +96,7 @@ int volume_tree_of_item(struct volume *volume, const struct path *path, struct t
                     from_le64(item->generation));
     tree->offset = key.offset;
     tree->drop_key = key_from_disk(&item->drop_progress);
-    tree->is_dropped = tree->drop_key.objectid != 0;
-    if (tree->bytenr == 0)
-        return fail(ENOENT, "tree %" PRId64 " has no root block", (int64_t)tree->id);
-    return 0;
+    tree->is_dropped = from_le32(item->refs) == 0 && tree->drop_key.objectid != 0;
 }
 
 /* The offset of a root item's key is 0, or for a snapshot the transaction that made it. */
@@ -126,7 +123,7 @@ int volume_tree(struct volume *volume, uint64_t id, struct tree *tree)
     if (result == 0)
         key = path_key(&path);
     if (result == 0 && key.objectid == id && key.type == ROOT_ITEM_KEY)
-        result = volume_tree_of_item(volume, &path, tree);
+        volume_tree_of_item(volume, &path, tree);
     else
         result = fail(ENOENT, "there is no tree %" PRId64, (int64_t)id);
     path_release(&roots, &path);
@@ -139,6 +136,7 @@ struct each_tree {
     struct volume *volume;
     int (*visit)(struct tree *tree, void *context);
     void *context;
+    uint64_t last_id; /* of the root item before */
 };
 
 static int visit_tree(struct each_tree *each, struct tree *tree)
@@ -148,22 +146,31 @@ static int visit_tree(struct each_tree *each, struct tree *tree)
     return result < 0 ? fail_within(result, "tree %s", tree_name(tree, name)) : result;
 }
 
+/* A tree has one root item, and the two that the superblock names have none; else a small image
+ * could have the same tree visited without end. Relocation and log trees share their ids. */
 static int visit_root_item(const struct path *path, void *context)
 {
     struct each_tree *each = context;
+    struct key key = path_key(path);
+    if (key.type != ROOT_ITEM_KEY)
+        return 0;
+    bool shared_id = key.objectid == TREE_RELOC_OBJECTID || key.objectid == TREE_LOG_OBJECTID;
+    if (key.objectid == ROOT_TREE_OBJECTID || key.objectid == CHUNK_TREE_OBJECTID ||
+        (key.objectid == each->last_id && !shared_id)) {
+        char text[KEY_TEXT_SIZE];
+        return fail(EUCLEAN, "leaf %" PRIu64 " slot %u: a second root for the tree of %s",
+                    path->nodes[0]->bytenr, path->slots[0], key_format(&key, text));
+    }
+    each->last_id = key.objectid;
     struct tree tree;
-    if (path_key(path).type != ROOT_ITEM_KEY)
-        return 0;
-    int result = volume_tree_of_item(each->volume, path, &tree);
-    if (result == -ENOENT)
-        return 0;
-    return result < 0 ? result : visit_tree(each, &tree);
+    volume_tree_of_item(each->volume, path, &tree);
+    return visit_tree(each, &tree);
 }
 
 int volume_each_tree(struct volume *volume, int (*visit)(struct tree *tree, void *context),
                      void *context)
 {
-    struct each_tree each = {volume, visit, context};
+    struct each_tree each = {volume, visit, context, 0};
     struct tree roots = root_tree(volume), chunks = chunk_tree(volume), logs;
     struct key first = {0, 0, 0}, last = {UINT64_MAX, UINT8_MAX, UINT64_MAX};
     bool has_logs = from_le64(volume->super.log_root) != 0;

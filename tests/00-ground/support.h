@@ -2,6 +2,8 @@
 #ifndef SUPPORT_H
 #define SUPPORT_H
 
+#include "bytes.h"
+
 #include <check.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -28,8 +30,6 @@ Suite *make_suite(const char *name, double seconds, void (*setup)(void),
         if (!(condition))                                                                          \
             ck_abort_msg(__VA_ARGS__);                                                             \
     } while (0)
-
-#define LENGTH_OF(array) (sizeof(array) / sizeof(array)[0])
 
 /* The call returns 0; else the test fails with the call's message. */
 #define expect_success(call) check_success(AT, #call, call)

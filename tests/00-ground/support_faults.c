@@ -83,6 +83,14 @@ EARLY static void *count_piece(void *memory)
     return memory;
 }
 
+/* A thread keeps memory that the dynamic linker asked for when it is over. LeakSanitizer knows that
+ * when the request comes to it straight from the linker; here it comes by way of calloc below. */
+const char *__lsan_default_suppressions(void);
+const char *__lsan_default_suppressions(void)
+{
+    return "leak:ld-linux";
+}
+
 EARLY void *malloc(size_t size)
 {
     return strikes(FAULT_MEMORY) ? NULL : count_piece(REAL(malloc)(size));

@@ -175,7 +175,21 @@ START_TEST(names)
         {"\xf0\x9f\x8c\xb3", 4, "\"\xf0\x9f\x8c\xb3\"", "\"name\":\"\xf0\x9f\x8c\xb3\""},
         /* U+0080, a control character; U+00A0 is none. */
         {"\xc2\x80x", 3, "\"\\xc2\\x80x\"", "\"name\":\"\xc2\x80x\""},
+        /* right-to-left override, line separator */
+        {"a\xe2\x80\xae"
+         "b",
+         5, "\"a\\xe2\\x80\\xaeb\"",
+         "\"name\":\"a\xe2\x80\xae"
+         "b\""},
+        {"\xe2\x80\xa8", 3, "\"\\xe2\\x80\\xa8\"", "\"name\":\"\xe2\x80\xa8\""},
         {"\xc2\xa0", 2, "\"\xc2\xa0\"", "\"name\":\"\xc2\xa0\""},
+        /* Right to left, a line separator, a byte order mark: obeyed by a terminal, and not seen. */
+        {"\xe2\x80\xae", 3, "\"\\xe2\\x80\\xae\"", "\"name\":\"\xe2\x80\xae\""},
+        {"\xe2\x80\xa8", 3, "\"\\xe2\\x80\\xa8\"", "\"name\":\"\xe2\x80\xa8\""},
+        {"\xef\xbb\xbf", 3, "\"\\xef\\xbb\\xbf\"", "\"name\":\"\xef\xbb\xbf\""},
+        /* Only some of it is UTF-8. */
+        {"\xc3\xbc\xff\xc3\xbc", 5, "\"\xc3\xbc\\xff\xc3\xbc\"",
+         "\"name\":null,\"name_hex\":\"c3bcffc3bc\""},
         /* No UTF-8: latin 1; cut short; a surrogate; the long form of '/'. */
         {"gr\xfcn", 4, "\"gr\\xfcn\"", "\"name\":null,\"name_hex\":\"6772fc6e\""},
         {"\xc3", 1, "\"\\xc3\"", "\"name\":null,\"name_hex\":\"c3\""},

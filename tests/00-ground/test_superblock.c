@@ -196,8 +196,8 @@ START_TEST(each_feature)
     } features[] = {
         {"mixed-backref", true}, {"default-subvol", true},  {"mixed-bg", true},
         {"compress-lzo", true},  {"compress-zstd", true},   {"big-metadata", true},
-        {"extref", true},        {"raid56", false},         {"skinny-metadata", true},
-        {"no-holes", true},      {"metadata-uuid", true},   {"raid1c34", false},
+        {"extref", true},        {"raid56", true},          {"skinny-metadata", true},
+        {"no-holes", true},      {"metadata-uuid", true},   {"raid1c34", true},
         {"zoned", false},        {"extent-tree-v2", false}, {"raid-stripe-tree", false},
         {NULL, false},           {"simple-quota", true},
     };

@@ -86,14 +86,19 @@ END_TEST
 
 /* --- partitions --------------------------------------------------------------------- */
 
-/* A disk of 16 MiB with the table that this script for sfdisk makes. */
-static void make_disk(struct image *disk, const char *script)
+/* A disk of 16 MiB with the table that this program makes of the script. */
+static void make_disk_with(struct image *disk, const char *program, const char *script)
 {
     char command[512];
     image_open_blank(disk, 16 << 20);
-    snprintf(command, sizeof command, "printf '%s' | PATH=$PATH:/usr/sbin sfdisk -q /proc/%d/fd/%d",
-             script, getpid(), disk->fd);
+    snprintf(command, sizeof command, "printf '%s' | PATH=$PATH:/usr/sbin:/sbin %s /proc/%d/fd/%d",
+             script, program, getpid(), disk->fd);
     ck_assert_int_eq(system(command), 0);
+}
+
+static void make_disk(struct image *disk, const char *script)
+{
+    make_disk_with(disk, "sfdisk -q", script);
 }
 
 static int open_partition(const struct image *disk, int number, struct device **partition)
@@ -131,6 +136,20 @@ START_TEST(gpt)
     check_partition(&disk, 4, 4 * MIB, 4 * MIB);
     expect_failure(ENOENT, "there is no partition 2; the table has 2",
                    open_partition(&disk, 2, &partition));
+    image_close(&disk);
+}
+END_TEST
+
+/* The image of a disk with longer sectors: its table lies elsewhere, and counts in them. */
+START_TEST(gpt_of_long_sectors)
+{
+    struct image disk;
+    struct device *partition;
+    make_disk_with(&disk, "fdisk -b 4096 > /dev/null",
+                   "g\\nn\\n1\\n256\\n767\\nn\\n2\\n1024\\n2047\\nw\\n");
+    check_partition(&disk, 1, MIB, 2 * MIB);
+    check_partition(&disk, 2, 4 * MIB, 4 * MIB);
+    ck_assert_int_lt(open_partition(&disk, 3, &partition), 0);
     image_close(&disk);
 }
 END_TEST
@@ -179,7 +198,7 @@ START_TEST(no_memory_for_the_table)
     for (uint64_t n = 0; n < calls; n++) {
         struct device *partition, *file;
         expect_success(file_device_open(disk.path, 0, &file));
-        faults_begin(&(struct fault){FAULT_MEMORY, FAULT_ERROR, ENOMEM, n, 1});
+        faults_begin(&(struct fault){FAULT_MEMORY, FAULT_ERROR, ENOMEM, n, UINT64_MAX});
         int result = partition_device_open(file, disk.path, 1, &partition);
         calls = faults_end() + 1;
         refused += result < 0;
@@ -192,4 +211,4 @@ START_TEST(no_memory_for_the_table)
 END_TEST
 
 SUITE(window_device, 20, keeps_the_rules, lies_within_the_disk, must_be_within, size_unknown, gpt,
-      mbr, bad_tables, no_memory_for_the_table)
+      gpt_of_long_sectors, mbr, bad_tables, no_memory_for_the_table)

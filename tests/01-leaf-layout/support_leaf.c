@@ -168,7 +168,6 @@ static void add_extent_samples(void)
         .generation = to_le64(7),
         .ram_bytes = to_le64(16384),
         .compression = COMPRESS_ZSTD,
-        .encryption = 1,
         .other_encoding = to_le16(2),
         .type = FILE_EXTENT_REG,
         .disk_bytenr = to_le64(1 << 20),
@@ -178,7 +177,7 @@ static void add_extent_samples(void)
     };
     add("file_extent", 257, EXTENT_DATA_KEY, 4096,
         "file_extent generation 7 type regular disk_bytenr 1048576 disk_num_bytes 8192 offset 4096 "
-        "num_bytes 12288 ram_bytes 16384 compression zstd encryption 1 other_encoding 2");
+        "num_bytes 12288 ram_bytes 16384 compression zstd encryption 0 other_encoding 2");
     with(&extent, sizeof extent);
     extent.type = FILE_EXTENT_PREALLOC;
     extent.compression = COMPRESS_NONE;
@@ -188,7 +187,7 @@ static void add_extent_samples(void)
     extent.type = FILE_EXTENT_INLINE;
     extent.ram_bytes = to_le64(6);
     add("inline", 257, EXTENT_DATA_KEY, 0,
-        "file_extent generation 7 type inline ram_bytes 6 compression none encryption 1 "
+        "file_extent generation 7 type inline ram_bytes 6 compression none encryption 0 "
         "other_encoding 2 data_size 6");
     with(&extent, FILE_EXTENT_INLINE_HEADER);
     with("Hello\n", 6);
@@ -314,7 +313,7 @@ static void add_space_samples(void)
     NUMBERS(3, 256, 1 << 20, 8 << 20);
     with_counting(UUID_SIZE);
     struct dev_item dev = {.devid = to_le64(1),
-                           .total_bytes = to_le64(2),
+                           .total_bytes = to_le64(14),
                            .bytes_used = to_le64(3),
                            .io_align = to_le32(4),
                            .io_width = to_le32(5),
@@ -327,7 +326,7 @@ static void add_space_samples(void)
                            .bandwidth = 12,
                            .fsid = {13}};
     add("dev", DEV_ITEMS_OBJECTID, DEV_ITEM_KEY, 1,
-        "dev devid 1 total_bytes 2 bytes_used 3 io_align 4 io_width 5 sector_size 6 type 7 "
+        "dev devid 1 total_bytes 14 bytes_used 3 io_align 4 io_width 5 sector_size 6 type 7 "
         "generation 8 start_offset 9 dev_group 10 seek_speed 11 bandwidth 12 uuid - "
         "fsid 0d000000-0000-0000-0000-000000000000");
     with(&dev, sizeof dev);
@@ -374,10 +373,10 @@ static void add_state_samples(void)
     add("temporary", 0, TEMPORARY_ITEM_KEY, 0, "bytes hex 01020304");
     with_counting(4);
     add("dev_stats", DEV_STATS_OBJECTID, PERSISTENT_ITEM_KEY, 1,
-        "dev_stats write_errs 1 read_errs 2 flush_errs 3 corruption_errs 4 generation 5 value 6");
-    NUMBERS(1, 2, 3, 4, 5, 6);
-    add("persistent", 3, PERSISTENT_ITEM_KEY, 1, "persistent value 1 value 2");
-    NUMBERS(1, 2);
+        "dev_stats write_errs 1 read_errs 2 flush_errs 3 corruption_errs 4 generation 5");
+    NUMBERS(1, 2, 3, 4, 5);
+    add("persistent", 3, PERSISTENT_ITEM_KEY, 1, "bytes hex 0100000000000000");
+    NUMBERS(1);
     add("dev_replace", 0, DEV_REPLACE_KEY, 0,
         "dev_replace src_devid 1 cursor_left 2 cursor_right 3 cont_reading_from_srcdev_mode 4 "
         "replace_state 5 time_started 6 time_stopped 7 num_write_errors 8 "

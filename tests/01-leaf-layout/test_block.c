@@ -20,7 +20,7 @@ static struct block good_block(const struct superblock *super)
     return block;
 }
 
-/* B1 to B4, one at a time; the twin that keeps all is accepted. */
+/* B1 to B5, one at a time; the twin that keeps all is accepted. */
 START_TEST(each_rule)
 {
     static const struct {
@@ -33,6 +33,7 @@ START_TEST(each_rule)
         {"block 1048576: belongs to another file system (B3)", offsetof(struct block_header, fsid),
          'x'},
         {"block 1048576: level 8 (B4)", offsetof(struct block_header, level), 8},
+        {"block 1048576: not marked as written (B5)", offsetof(struct block_header, flags), 0},
         {"block 1048576: level 255 (B4)", offsetof(struct block_header, level), 255},
     };
     for (uint16_t type = 0; type < 4; type++) {

@@ -59,7 +59,7 @@ START_TEST(other_sizes)
 {
     static const char *const any_size[] = {"verity_bytes", "verity_merkle", "inline_lzo",
                                            "temporary",    "string",        "unknown",
-                                           "untyped",      "nothing"};
+                                           "untyped",      "nothing",       "persistent"};
     size_t count;
     const struct sample *samples = all_samples(&count);
     for (size_t i = 0; i < count; i++) {
@@ -104,6 +104,7 @@ static const struct {
     {"xattr", 27, 2, 15, "name of 15 bytes, 14 left"},
     {"file_extent", 20, 1, 3, "extent type 3, compression 3"},
     {"file_extent", 16, 1, 4, "extent type 1, compression 4"},
+    {"file_extent", 17, 1, 1, "compression 3, encryption 1"},
     {"file_extent", 45, 8, UINT64_MAX - 4095, "num_bytes 18446744073709547520 pass 2^64"},
     {"file_extent", 37, 8, UINT64_MAX, "offset 18446744073709551615 and num_bytes 12288 pass"},
     {"file_extent", 21, 8, UINT64_MAX, "pass 2^64"},
@@ -111,6 +112,12 @@ static const struct {
     {"inline", 8, 8, 7, "an inline extent of 7 bytes holds 6"},
     {"root", 238, 1, 8, "level 8, drop_level 1"},
     {"root", 237, 1, 255, "level 2, drop_level 255"},
+    {"root", 237, 1, 0, "drop_progress is set, drop_level is 0"},
+    {"dev", 0, 8, 2, "devid 2"},
+    {"dev", 8, 8, 0, "bytes used of 0"},
+    {"dev", 16, 8, UINT64_MAX, "18446744073709551615 bytes used of"},
+    {"dir_index", 29, 1, FT_ENCRYPTED | 9, "an entry of type 137 with 0"},
+    {"dir_index", 29, 1, 9, "an entry of type 9 with 0 bytes of data"},
     {"old_root", 238, 1, 255, "level 255, drop_level 1"},
     {"extent", 0, 8, 0, "an extent with 0 references"},
     {"extent", 0, 8, 6, "6 references, 7 of them inline"},
@@ -196,6 +203,11 @@ START_TEST(limits)
         sample.key.offset = sectors * 4096;
         expect_success(check_sample(&sample, 3));
     }
+    /* A chunk without stripes would be as long as it says. */
+    sample = *find_sample("chunk");
+    sample.bytes[offsetof(struct chunk_item, num_stripes)] = 0;
+    expect_failure(EUCLEAN, "0 stripes in 0 bytes",
+                   check_sample(&sample, sizeof(struct chunk_item)));
     /* A name of 255 bytes, and an empty one. */
     uint8_t name[sizeof(struct inode_ref) + 255] = {[8] = 255};
     struct sample longest = {.key = {257, INODE_REF_KEY, 256}, .size = sizeof name};

@@ -145,7 +145,7 @@ void build_tree(struct test_source *source, struct tree *tree, const struct key 
     }
     *tree = (struct tree){
         .source = &source->source,
-        .id = FS_TREE_OBJECTID,
+        .id = FIRST_FREE_OBJECTID,
         .bytenr = children[0].bytenr,
         .level = level,
         .generation = 7,

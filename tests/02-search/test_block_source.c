@@ -75,19 +75,27 @@ START_TEST(promises_of_a_node)
 }
 END_TEST
 
-/* T6: empty is a root, and no other. */
+/* T6: empty is a root, and no other, and not that of every tree. */
 START_TEST(empty)
 {
     struct block leaf = make_leaf(4096);
     struct block_promise promise = good_promise;
     expect_failure(EUCLEAN, "block 1048576: empty (T6)", block_fulfils(&leaf, &promise));
     promise.is_root = true;
+    static const uint64_t never[] = {1, 2, 3, 4, 5, DATA_RELOC_TREE_OBJECTID};
+    for (size_t i = 0; i < LENGTH_OF(never); i++) {
+        promise.tree = never[i];
+        block_header(&leaf)->owner = to_le64(never[i]);
+        expect_failure(EUCLEAN, "block 1048576: empty (T6)", block_fulfils(&leaf, &promise));
+    }
+    promise.tree = CSUM_TREE_OBJECTID;
+    block_header(&leaf)->owner = to_le64(CSUM_TREE_OBJECTID);
     expect_success(block_fulfils(&leaf, &promise));
     free_block(&leaf);
 }
 END_TEST
 
-/* T5: who may own a block of which tree. Snapshots share blocks; relocation brings its own. */
+/* T5: who may own a block of which tree. Snapshots share blocks; relocation trees hold those of others. */
 START_TEST(owners)
 {
     static const struct {
@@ -112,7 +120,7 @@ START_TEST(owners)
         {TREE_LOG_OBJECTID, TREE_LOG_OBJECTID, 0, true},
         {5, TREE_LOG_OBJECTID, 0, false},
         {2, TREE_RELOC_OBJECTID, 0, true},
-        {2, 5, HEADER_FLAG_RELOC, true},
+        {2, 5, HEADER_FLAG_RELOC, false},
         {2, 5, HEADER_FLAG_WRITTEN, false},
     };
     for (size_t i = 0; i < LENGTH_OF(cases); i++) {
@@ -208,7 +216,7 @@ START_TEST(no_such_address)
 }
 END_TEST
 
-/* B1 to B4, the leaf checker, the node checker and the promise: all stand behind get. */
+/* B1 to B5, the leaf checker, the node checker and the promise: all stand behind get. */
 START_TEST(each_check)
 {
     static const struct {
@@ -221,6 +229,7 @@ START_TEST(each_check)
         {"(B2)", offsetof(struct block_header, bytenr), 1, true},
         {"(B3)", offsetof(struct block_header, fsid), 'x', true},
         {"(B4)", offsetof(struct block_header, level), 8, true},
+        {"(B5)", offsetof(struct block_header, flags), 0, true},
         {"(N4)", offsetof(struct block_header, level), 1, true},
         {"(L2)", offsetof(struct block_header, nritems) + 3, 1, true},
         {"(L6)", 101 + 8, INODE_ITEM_KEY, true},
@@ -294,9 +303,10 @@ START_TEST(stale_copy)
     ck_assert_uint_eq(block_generation(block), MAKER_GENERATION);
     put(block);
     ck_assert_ptr_nonnull(strstr(opened.notes.text[0], "generation 19, not 20 (T2)"));
-    /* Where nothing is promised, nothing is known against it. */
+    /* Where nothing is promised the younger one is the right one, and a note says so. */
     expect_success(get(bytenr, NULL, &block));
-    ck_assert_uint_eq(block_generation(block), MAKER_GENERATION - 1);
+    ck_assert_uint_eq(block_generation(block), MAKER_GENERATION);
+    ck_assert_ptr_nonnull(strstr(opened.notes.text[1], "generation 19, copy 2 of 20"));
     put(block);
     free_block(&stale);
     end_volume();

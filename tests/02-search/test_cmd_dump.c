@@ -22,7 +22,7 @@ START_TEST(every_image)
         image_open(&image, image_names[i]);
         run_command(&text, image.path, "dump", "--stats");
         run_command(&json, image.path, "dump", "--json", "--stats");
-        run_command(&drawing, image.path, "dump", "--dot", "--stats");
+        run_command(&drawing, image.path, "dump", "--dot");
         expect(text.result == 0 && json.result == 0 && drawing.result == 0, "%s", fail_message());
         expect(is_json_lines(json.out, json.length), "%s: no JSON", image_names[i]);
 
@@ -72,7 +72,8 @@ START_TEST(trees)
                   "--json");
     expect_refusal(-ENOENT, "there is no tree 999", image.path, "dump", "999");
     expect_refusal(EXIT_USAGE, "'bark' is not the name or number", image.path, "dump", "bark");
-    expect_refusal(EXIT_USAGE, "--json and --dot exclude", image.path, "dump", "--dot", "--json");
+    expect_refusal(EXIT_USAGE, "--dot excludes --json and --stats", image.path, "dump", "--dot",
+                   "--json");
     expect_refusal(-ENOENT, "No such file", "/nonexistent", "dump");
     image_close(&image);
 }

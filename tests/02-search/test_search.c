@@ -500,6 +500,42 @@ START_TEST(every_get_fails)
 }
 END_TEST
 
+/* T4 for a block whose pointer is the last of its node: only a level above knows where it must end. Every
+ * way into the block sees it. */
+START_TEST(a_key_too_far_right)
+{
+    make_world(64, (struct shape){2, 2, false}, 5);
+    unsigned top = world.tree.level;
+    ck_assert_uint_ge(top, 3);
+    for (unsigned level = top; level > 1; level--) {
+        /* Down from the node at `level`, left and then always right, to a leaf whose last key becomes
+         * that of the first leaf to the right of it. */
+        struct block node = source_block(&world.source, world.tree.bytenr);
+        while (block_level(&node) > level)
+            node = source_block(&world.source, from_le64(node_ptr(&node, 0)->blockptr));
+        struct key beyond = node_key(&node, 1), before = node_key(&node, 0);
+        struct block leaf = source_block(&world.source, from_le64(node_ptr(&node, 0)->blockptr));
+        while (block_level(&leaf) > 0)
+            leaf = source_block(&world.source, from_le64(node_ptr(&leaf, 1)->blockptr));
+        struct item_header *item = leaf_item(&leaf, 1);
+        struct key first = leaf_key(&leaf, 0), last = leaf_key(&leaf, 1);
+        item->key = key_to_disk(&beyond);
+
+        struct path path = {0};
+        expect_failure(EUCLEAN, "(T4)", tree_search(&world.tree, &first, &path));
+        expect_failure(EUCLEAN, "(T4)", tree_seek(&world.tree, &last, &path));
+        expect_failure(EUCLEAN, "(T4)", tree_walk(&world.tree, ignore_block, NULL));
+        expect_failure(EUCLEAN, "(T4)",
+                       tree_range(&world.tree, &before, &beyond, ignore_item, NULL));
+        ck_assert_int_eq(tree_search(&world.tree, &beyond, &path), 0);
+        expect_failure(EUCLEAN, "(T4)", path_previous(&world.tree, &path));
+        item->key = key_to_disk(&last);
+        expect_success(tree_walk(&world.tree, ignore_block, NULL));
+    }
+    end_world();
+}
+END_TEST
+
 /* --- trees that are being deleted --------------------------------------------------- */
 
 struct gone {
@@ -567,4 +603,5 @@ START_TEST(eight_levels)
 END_TEST
 
 SUITE(search, 60, binary_search, search_and_seek, first_to_last_and_back, from_a_gap, wandering,
-      gets_of_a_walk, ranges, walk, every_get_fails, half_deleted, eight_levels)
+      gets_of_a_walk, ranges, walk, every_get_fails, a_key_too_far_right, half_deleted,
+      eight_levels)

@@ -181,6 +181,7 @@ static uint64_t add_tree(uint64_t id, uint64_t offset, uint64_t owner)
 {
     struct block leaf = maker_block(&maker, owner, 0);
     uint64_t bytenr = leaf.bytenr;
+    leaf_append(&leaf, (struct key){256, ORPHAN_ITEM_KEY, 0}, NULL, 0);
     maker_root(&maker, (struct key){id, ROOT_ITEM_KEY, offset}, &leaf);
     maker_write(&maker, &leaf);
     return bytenr;
@@ -204,7 +205,8 @@ START_TEST(one_tree)
     uint64_t fs = add_tree(FS_TREE_OBJECTID, 0, FS_TREE_OBJECTID);
     uint64_t snapshot = add_tree(300, 17, 300);
     add_tree(301, 0, 301);
-    maker.roots[2].item.bytenr = to_le64(0); /* no root block */
+    maker.roots[1].item.drop_level = 1;
+    maker.roots[1].item.refs = to_le32(0);
     maker.roots[1].item.drop_progress.objectid = to_le64(257);
     maker.roots[1].item.drop_progress.offset = to_le64(9);
     uint64_t reloc = add_tree(TREE_RELOC_OBJECTID, 300, TREE_RELOC_OBJECTID);
@@ -232,9 +234,11 @@ START_TEST(one_tree)
         uint64_t id;
         const char *words;
     } none[] = {
-        {299, "there is no tree 299"}, {301, "tree 301 has no root block"},
-        {302, "there is no tree 302"}, {UINT64_MAX, "there is no tree -1"},
-        {0, "there is no tree 0"},     {TREE_LOG_OBJECTID, "there is no tree -6"},
+        {299, "there is no tree 299"},
+        {302, "there is no tree 302"},
+        {UINT64_MAX, "there is no tree -1"},
+        {0, "there is no tree 0"},
+        {TREE_LOG_OBJECTID, "there is no tree -6"},
     };
     for (size_t i = 0; i < LENGTH_OF(none); i++)
         expect_failure(ENOENT, none[i].words, volume_tree(&opened.volume, none[i].id, &tree));
@@ -312,7 +316,7 @@ START_TEST(log_trees)
 }
 END_TEST
 
-/* Items of other types, roots without a block, and several of one id. */
+/* Items of other types, and several relocation trees; any other tree has one root item. */
 START_TEST(each_tree)
 {
     struct names names = {""};
@@ -320,16 +324,33 @@ START_TEST(each_tree)
     add_tree(FS_TREE_OBJECTID, 0, FS_TREE_OBJECTID);
     add_tree(300, 0, 300);
     add_tree(301, 0, 301);
-    maker.roots[2].item.bytenr = to_le64(0);
     add_tree(TREE_RELOC_OBJECTID, FS_TREE_OBJECTID, FS_TREE_OBJECTID);
     add_tree(TREE_RELOC_OBJECTID, 300, 300);
     maker_end(&maker);
     insert_root_tree_item(2, (struct key){300, ROOT_ITEM_KEY + 1, 0});
     expect_success(open_volume(&opened, maker.image.path));
     expect_success(volume_each_tree(&opened.volume, gather_name, &names));
-    ck_assert_str_eq(names.text, "root chunk fs 300 reloc/5 reloc/300 ");
+    ck_assert_str_eq(names.text, "root chunk fs 300 301 reloc/5 reloc/300 ");
     close_volume(&opened);
     maker_close(&maker);
+
+    static const struct key second[] = {{300, ROOT_ITEM_KEY, 1},
+                                        {ROOT_TREE_OBJECTID, ROOT_ITEM_KEY, 0},
+                                        {CHUNK_TREE_OBJECTID, ROOT_ITEM_KEY, 7}};
+    for (size_t i = 0; i < LENGTH_OF(second); i++) {
+        maker_begin(&maker, 4096, CSUM_TYPE_CRC32, 1);
+        if (second[i].objectid < FIRST_FREE_OBJECTID)
+            add_tree(second[i].objectid, second[i].offset, second[i].objectid);
+        add_tree(300, 0, 300);
+        if (second[i].objectid >= FIRST_FREE_OBJECTID)
+            add_tree(second[i].objectid, second[i].offset, second[i].objectid);
+        maker_end(&maker);
+        expect_success(open_volume(&opened, maker.image.path));
+        expect_failure(EUCLEAN, "a second root for the tree of",
+                       volume_each_tree(&opened.volume, gather_name, &names));
+        close_volume(&opened);
+        maker_close(&maker);
+    }
 }
 END_TEST
 

@@ -195,7 +195,9 @@ fi
 if has dump; then
     check "dump of one tree" 0 "^tree name fs id 5 " "" dump first.img fs
     check "dump of no tree" 1 "" "^coppice: first.img: there is no tree 999$" dump first.img 999
-    check "dump --json --dot" 2 "" "exclude each other" dump --json --dot first.img
+    check "dump --json --dot" 2 "" "--dot excludes --json" dump --json --dot first.img
+    check "dump --stats --dot" 2 "" "--dot excludes" dump --stats --dot first.img
+    check "leaf --json --dot" 2 "" "exclude each other" leaf --json --dot first.img "$root"
     check "dump --stats" 0 "^stats trees 1 " "" dump --stats first.img chunk
     check "dump --dot" 0 "^strict digraph trees" "" dump --dot first.img
     if command -v dot > /dev/null; then
