@@ -115,6 +115,7 @@ static const struct {
     {"root", 237, 1, 0, "drop_progress is set, drop_level is 0"},
     {"dev", 0, 8, 2, "devid 2"},
     {"dev", 8, 8, 0, "bytes used of 0"},
+    {"dev", 16, 8, 15, "15 bytes used of 14 (L6)"},
     {"dev", 16, 8, UINT64_MAX, "18446744073709551615 bytes used of"},
     {"dir_index", 29, 1, FT_ENCRYPTED | 9, "an entry of type 137 with 0"},
     {"dir_index", 29, 1, 9, "an entry of type 9 with 0 bytes of data"},
@@ -203,6 +204,9 @@ START_TEST(limits)
         sample.key.offset = sectors * 4096;
         expect_success(check_sample(&sample, 3));
     }
+    sample = *find_sample("dev");
+    memcpy(sample.bytes + 16, sample.bytes + 8, 8); /* all of it used */
+    expect_success(check_sample(&sample, sample.size));
     /* A chunk without stripes would be as long as it says. */
     sample = *find_sample("chunk");
     sample.bytes[offsetof(struct chunk_item, num_stripes)] = 0;
