@@ -44,11 +44,12 @@ EARLY static bool strikes(enum fault_call call)
 #ifdef __SANITIZE_ADDRESS__
 #define REAL(name) __interceptor_##name
 
-/* The leak checker knows what the dynamic linker allocates by its direct caller, which is here. */
+/* The leak checker knows what the dynamic linker allocates by its direct caller, which is here; the
+ * linker has no names to go by, but it has a file name. */
 const char *__lsan_default_suppressions(void);
 const char *__lsan_default_suppressions(void)
 {
-    return "leak:allocate_dtv\n";
+    return "leak:ld-linux\n";
 }
 
 /* What no memory can hold is a case of the tests, and no reason to stop. */
@@ -81,14 +82,6 @@ EARLY static void *count_piece(void *memory)
 {
     pieces += memory != NULL;
     return memory;
-}
-
-/* A thread keeps memory that the dynamic linker asked for when it is over. LeakSanitizer knows that
- * when the request comes to it straight from the linker; here it comes by way of calloc below. */
-const char *__lsan_default_suppressions(void);
-const char *__lsan_default_suppressions(void)
-{
-    return "leak:ld-linux";
 }
 
 EARLY void *malloc(size_t size)

@@ -88,8 +88,8 @@ START_TEST(test_empty_tree)
     struct array_source array = {.source = {array_get, array_put}};
     unsigned char bytes[SIZE];
     array.blocks[0] = (struct block){.data = bytes, .size = SIZE};
-    leaf_init(&array.blocks[0], 1, FS_TREE_OBJECTID);
-    struct tree tree = {.source = &array.source, .id = FS_TREE_OBJECTID, .generation = 1};
+    leaf_init(&array.blocks[0], 1, CSUM_TREE_OBJECTID);
+    struct tree tree = {.source = &array.source, .id = CSUM_TREE_OBJECTID, .generation = 1};
     struct path path = {0};
     ck_assert_int_eq(tree_last(&tree, &path), 1);
     ck_assert_ptr_null(path.nodes[0]);
