@@ -151,10 +151,26 @@ static bool is_unprintable(ucs4_t character)
                                                            UC_CATEGORY_MASK_Zp);
 }
 
+/* How many of the bytes are ASCII that stands as it is: most names are that as a whole. */
+static size_t plain_length(const uint8_t *bytes, size_t length)
+{
+    size_t plain = 0;
+    while (plain < length && bytes[plain] >= ' ' && bytes[plain] < 0x7f && bytes[plain] != '"' &&
+           bytes[plain] != '\\')
+        plain++;
+    return plain;
+}
+
 static void put_quoted(struct report *report, const uint8_t *bytes, size_t length)
 {
     putc_unlocked('"', report->file);
-    while (length) {
+    for (;;) {
+        size_t plain = plain_length(bytes, length);
+        put_bytes(report, bytes, plain);
+        bytes += plain;
+        length -= plain;
+        if (length == 0)
+            break;
         /* One character; of bytes that are none, libunistring takes one or more at a time. */
         ucs4_t character;
         size_t size = (size_t)u8_mbtouc(&character, bytes, length);
