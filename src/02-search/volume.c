@@ -47,8 +47,6 @@ static int add_chunk(const struct path *path, void *context)
 {
     struct key key = path_key(path);
     uint32_t slot = path->slots[0];
-    if (key.type != CHUNK_ITEM_KEY)
-        return 0;
     int result = chunk_map_add(context, key.offset, item_data(path->nodes[0], slot),
                                item_size(path->nodes[0], slot));
     if (result < 0)

@@ -71,7 +71,7 @@ START_TEST(a_small_leaf)
 }
 END_TEST
 
-/* Empty; full to the last byte; too many items to name them all. */
+/* Empty; full to the last byte, and nearly; too many items to name them all. */
 START_TEST(extremes)
 {
     struct block leaf = make_leaf(4096);
@@ -83,6 +83,12 @@ START_TEST(extremes)
     text = draw(&leaf);
     check_scale(text, 4096);
     ck_assert_uint_eq(count(text, "free0"), 0);
+    free(text);
+    leaf_shrink(&leaf, 0, 40); /* a hole that is lower than a line of text */
+    text = draw(&leaf);
+    check_scale(text, 4096);
+    ck_assert_uint_eq(count(text, "free0"), 1);
+    ck_assert_uint_eq(count(text, "label=\"40 bytes free"), 0);
     free(text);
     free_block(&leaf);
 

@@ -286,13 +286,11 @@ START_TEST(loops)
     } cases[] = {
         {middle, fs, "level 2, not 0 (T1)"},     {middle, middle, "level 1, not 0 (T1)"},
         {middle, beside, "level 1, not 0 (T1)"}, {fs, fs, "level 2, not 1 (T1)"},
-        {fs, fs_leaf, "level 0, not 1 (T1)"},    {fs, beside, "(T3)"},
+        {fs, fs_leaf, "level 0, not 1 (T1)"},    {fs, beside, "(T"},
     };
     for (size_t i = 0; i < LENGTH_OF(cases); i++) {
         set_field(cases[i].from, PTR, 0, FIELD(key_ptr, blockptr), cases[i].to);
-        if (cases[i].from == fs) /* at the generation of the new child, so that (T1) is met */
-            set_field(cases[i].from, PTR, 0, FIELD(key_ptr, generation), 0);
-        expect_bad(AT, cases[i].from == fs && i > 4 ? "(T" : cases[i].words, cases[i].to);
+        expect_bad(AT, cases[i].words, cases[i].to);
         image_undo(&image);
     }
     image_close(&image);

@@ -234,6 +234,7 @@ START_TEST(one_tree)
         uint64_t id;
         const char *words;
     } none[] = {
+        {295, "there is no tree 295"}, /* another item of this number */
         {299, "there is no tree 299"},
         {302, "there is no tree 302"},
         {UINT64_MAX, "there is no tree -1"},

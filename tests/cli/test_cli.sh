@@ -50,6 +50,10 @@ check "--version" 0 "^coppice [0-9]" "" --version
 check "no such command" 2 "" "^coppice: there is no command 'bark'" bark first.img
 check "an option for a command" 2 "" "^coppice: there is no command '--json'" --json info first.img
 
+escape=$(printf 'a\033[1mb')
+check "a command that a terminal would obey" 2 "" "^coppice: there is no command 'a\\\\x1b\[1mb'" "$escape"
+check "an image that a terminal would obey" 1 "" "^coppice: a\\\\x1b\[1mb: No such file" info "$escape"
+
 # --- every command ---
 for command in $commands; do
     check "$command --help" 0 "^Usage: coppice $command \[OPTION...\] " "" "$command" --help
