@@ -1,6 +1,6 @@
 /* coppice leaf, before there is a map from logical to physical addresses: a block says itself where
  * it belongs, so it can be found by looking at every sector. The search reads the whole image;
- * chapter 02 puts one read in its place. */
+ * chapter 02 reads the block's copies alone. */
 #include "fail.h"
 #include "leaf_report.h"
 

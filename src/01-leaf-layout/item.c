@@ -58,7 +58,7 @@ static int take_rest(struct walk *walk)
     return 0;
 }
 
-/* --- telling what was taken, where there is a report ---------------------------------- */
+/* --- telling what was taken, where there is a report -------------------------------- */
 
 static void begin_record(struct walk *walk, const char *what)
 {

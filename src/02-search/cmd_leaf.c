@@ -1,4 +1,4 @@
-/* coppice leaf, with the chunk map: one read for each copy that has to be tried. */
+/* coppice leaf, with the chunk map: one read for each copy of the block. */
 #include "fail.h"
 #include "leaf_report.h"
 #include "volume_command.h"

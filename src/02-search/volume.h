@@ -25,8 +25,8 @@ void volume_close(struct volume *volume);
 /* The tree with this id. ENOENT where there is none. */
 int volume_tree(struct volume *volume, uint64_t id, struct tree *tree);
 
-/* The tree that the root item at the path's end describes. Relocation trees have one id, and so have
- * log trees: they differ in the offset of the key. */
+/* The tree that the root item at the path's end describes. Relocation trees have one id, and so
+ * have log trees: they differ in the offset of the key. */
 void volume_tree_of_item(struct volume *volume, const struct path *path, struct tree *tree);
 
 /* Calls `visit` for every tree: the root tree, the chunk tree, the log root tree where there is
