@@ -55,25 +55,32 @@ void leaf_init(struct block *leaf, uint64_t generation, uint64_t owner)
     header->owner = to_le64(owner);
 }
 
+uint32_t leaf_open_gap(struct block *leaf, uint32_t slot, uint32_t count, uint32_t bytes)
+{
+    uint32_t nritems = block_nritems(leaf);
+    assert(slot <= nritems);
+    assert(count * ITEM + bytes <= leaf_free_space(leaf));
+    /* The data first: it is found through the headers, which must still be in their places. */
+    uint32_t end = leaf_data_end(leaf, slot);
+    move_data(leaf, slot, end, -(int32_t)bytes);
+    move_headers(leaf, slot, (int32_t)count);
+    set_nritems(leaf, nritems + count);
+    return end;
+}
+
 int leaf_insert(struct block *leaf, uint32_t slot, const struct key *key, const void *data,
                 uint32_t size)
 {
-    uint32_t nritems = block_nritems(leaf), room = leaf_free_space(leaf);
-    assert(slot <= nritems);
+    uint32_t room = leaf_free_space(leaf);
     if (room < ITEM || size > room - ITEM)
         return fail(ENOSPC, "leaf %" PRIu64 ": %u bytes free, the item needs %zu", leaf->bytenr,
                     room, size + (size_t)ITEM);
-
-    /* The data first: it is found through the headers, which must still be in their places. */
-    uint32_t end = leaf_data_end(leaf, slot);
-    move_data(leaf, slot, end, -(int32_t)size);
-    move_headers(leaf, slot, 1);
+    uint32_t end = leaf_open_gap(leaf, slot, 1, size);
     *leaf_item(leaf, slot) = (struct item_header){
         .key = key_to_disk(key),
         .offset = to_le32(end - size),
         .size = to_le32(size),
     };
-    set_nritems(leaf, nritems + 1);
     if (data)
         memcpy(item_data(leaf, slot), data, size);
     else

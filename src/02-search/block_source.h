@@ -40,6 +40,9 @@ struct block_source {
     int (*get)(struct block_source *source, uint64_t bytenr, const struct block_promise *promise,
                struct block **block);
     void (*put)(struct block_source *source, struct block *block);
+
+    /* Bytes of the block have changed. NULL in a source that only reads. */
+    void (*dirty)(struct block_source *source, struct block *block);
 };
 
 /* T1 to T6; 0 or EUCLEAN. */

@@ -47,26 +47,30 @@ static int get_root(struct tree *tree, struct block **root)
     return tree->source->get(tree->source, tree->bytenr, &promise, root);
 }
 
-/* The child at nodes[level].slots[level]. The pointer says what it must be, but not where its keys
- * must end: that is in the next pointer, of this node or, behind its last, of one above. */
-static int get_child(struct tree *tree, const struct path *path, unsigned level,
-                     struct block **child)
+bool path_bound(const struct tree *tree, const struct path *path, unsigned level, struct key *key)
 {
-    const struct block *node = path->nodes[level];
-    const struct key_ptr *ptr = node_ptr(node, path->slots[level]);
+    for (unsigned above = level + 1; above <= tree->level; above++) {
+        uint32_t next = path->slots[above] + 1;
+        if (next < block_nritems(path->nodes[above])) {
+            *key = node_key(path->nodes[above], next);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The pointer says what the child must be, but not where its keys must end: that is in the next
+ * pointer, of this node or, behind its last, of one above. */
+int path_child(struct tree *tree, const struct path *path, unsigned level, struct block **child)
+{
+    const struct key_ptr *ptr = node_ptr(path->nodes[level], path->slots[level]);
     struct block_promise promise = {
         .tree = tree->id,
         .level = (uint8_t)(level - 1),
         .generation = from_le64(ptr->generation),
         .first_key = key_from_disk(&ptr->key),
     };
-    for (unsigned above = level; above <= tree->level && !promise.has_next_key; above++) {
-        uint32_t next = path->slots[above] + 1;
-        if (next < block_nritems(path->nodes[above])) {
-            promise.has_next_key = true;
-            promise.next_key = node_key(path->nodes[above], next);
-        }
-    }
+    promise.has_next_key = path_bound(tree, path, level - 1, &promise.next_key);
     tree->blocks++;
     return tree->source->get(tree->source, from_le64(ptr->blockptr), &promise, child);
 }
@@ -93,7 +97,7 @@ int tree_search(struct tree *tree, const struct key *key, struct path *path)
          * before all others belongs into the first. */
         if (missing && path->slots[level] > 0)
             path->slots[level]--;
-        result = get_child(tree, path, level, &path->nodes[level - 1]);
+        result = path_child(tree, path, level, &path->nodes[level - 1]);
     }
     path_release(tree, path);
     return result;
@@ -112,7 +116,7 @@ static int descend(struct tree *tree, struct path *path, unsigned level, bool to
     }
     for (; level > 0; level--) {
         struct block *child;
-        int result = get_child(tree, path, level, &child);
+        int result = path_child(tree, path, level, &child);
         if (result < 0) {
             path_release(tree, path);
             return result;
@@ -201,7 +205,7 @@ static int walk_below(struct tree *tree, struct path *path, unsigned level,
         if (is_gone(tree, node, slot))
             continue;
         path->slots[level] = slot;
-        result = get_child(tree, path, level, &path->nodes[level - 1]);
+        result = path_child(tree, path, level, &path->nodes[level - 1]);
         if (result < 0)
             return result;
         result = walk_below(tree, path, level - 1, visit, context);

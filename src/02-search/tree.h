@@ -24,6 +24,8 @@
 #include "leaf.h"
 #include "node.h"
 
+struct growth;
+
 struct tree {
     struct block_source *source;
     uint64_t id;     /* objectid */
@@ -33,8 +35,9 @@ struct tree {
     uint64_t generation;
     bool is_dropped; /* being deleted: what lies before drop_key is gone */
     struct key drop_key;
-    uint64_t comparisons; /* of keys, in all searches */
-    uint64_t blocks;      /* asked of the source */
+    struct growth *growth; /* how it is changed (chapter 03); NULL in a tree that is only read */
+    uint64_t comparisons;  /* of keys, in all searches */
+    uint64_t blocks;       /* asked of the source */
 };
 
 struct path {
@@ -57,6 +60,13 @@ int tree_seek(struct tree *tree, const struct key *key, struct path *path);
 /* To the next or previous item: 0, or 1 where there is none; then the path is released. */
 int path_next(struct tree *tree, struct path *path);
 int path_previous(struct tree *tree, struct path *path);
+
+/* The child that the pointer at nodes[level].slots[level] leads to; the caller's until put. */
+int path_child(struct tree *tree, const struct path *path, unsigned level, struct block **child);
+
+/* Where the keys of the block at `level` of the path must end: its last key lies before *key. False
+ * where nothing is to the right of it in the whole tree. */
+bool path_bound(const struct tree *tree, const struct path *path, unsigned level, struct key *key);
 
 void path_release(struct tree *tree, struct path *path);
 

@@ -1,0 +1,46 @@
+/* Putting items into a tree.
+ *
+ * Each function searches, makes room where there is none (room_policy), claims the path, and changes
+ * the leaf. Where it fails the tree holds what it held before, and is sound; what was moved to make
+ * room stays moved.
+ *
+ * The kernel's names: btrfs_insert_item, btrfs_insert_empty_items, btrfs_search_slot with cow,
+ * btrfs_extend_item, btrfs_truncate_item.
+ */
+#ifndef INSERT_H
+#define INSERT_H
+
+#include "growth.h"
+
+struct item {
+    struct key key;
+    const void *data; /* NULL: zeros */
+    uint32_t size;
+};
+
+/* 0; EEXIST; EOVERFLOW when no leaf can hold it; an error of the owner or of the source. */
+int tree_insert(struct tree *tree, const struct key *key, const void *data, uint32_t size);
+
+/* Inserts `count` items, whose keys ascend, with one search for each run that goes into one leaf. On
+ * failure those before *inserted are in the tree and the others are not. */
+int tree_insert_batch(struct tree *tree, const struct item *items, size_t count, size_t *inserted);
+
+/* Searches for an item that is to be changed in place: 0 and a claimed path, 1 where it is not
+ * there (the path is released, nothing was claimed), or an error. The caller changes the data of the
+ * item, then calls tree_dirty for the leaf and releases the path. */
+int tree_change(struct tree *tree, const struct key *key, struct path *path);
+
+/* Makes the data of an item longer by `bytes`, copied from `data` (NULL: zeros). ENOENT, or as
+ * tree_insert. */
+int tree_extend(struct tree *tree, const struct key *key, const void *data, uint32_t bytes);
+
+/* Cuts the data of an item to `size` bytes, no more than it has. ENOENT. */
+int tree_truncate(struct tree *tree, const struct key *key, uint32_t size);
+
+/* Sees to it that nodes[0] has room, splitting the nodes above that are almost full first. */
+int tree_make_room(struct tree *tree, struct path *path, const struct room *room);
+
+/* The error for an item that is not there. */
+int tree_no_item(const struct tree *tree, const struct key *key);
+
+#endif
