@@ -14,13 +14,13 @@
 
 enum { OPTION_TABLE = 48, KEY_FIRST = 1000 };
 
-/* The options that a command takes: its own and the global ones, each with a key of its own. */
+/* The options that a command takes: its own and, with an image, the global ones, each with a key of its own. */
 static void gather_options(const struct command *command, struct argp_option *table)
 {
     int count = 0;
     for (const struct argp_option *own = command->options; own && own->name; own++)
         table[count++] = *own;
-    for (int i = 0; global_options[i]; i++)
+    for (int i = 0; global_options[i] && !command->has_no_image; i++)
         for (const struct argp_option *global = global_options[i]; global->name; global++)
             table[count++] = *global;
     assert(count < OPTION_TABLE);
@@ -40,20 +40,25 @@ static error_t parse_word(int key, char *value, struct argp_state *state)
     struct parse *parse = state->input;
     struct invocation *invocation = parse->invocation;
     const struct command *command = invocation->command;
-    if (key == ARGP_KEY_ARGS) {
-        int words = state->argc - state->next;
-        if (words < 1 + command->min_args)
+    if (key == ARGP_KEY_ARGS || key == ARGP_KEY_NO_ARGS) {
+        char **words = state->argv + state->next;
+        int count = key == ARGP_KEY_ARGS ? state->argc - state->next : 0;
+        if (command->has_no_image) {
+            invocation->image = command->name;
+        } else if (count == 0) {
+            argp_error(state, "no image is named");
+        } else {
+            invocation->image = *words++;
+            count--;
+        }
+        if (count < command->min_args)
             argp_error(state, "something is missing");
-        if (words > 1 + command->max_args)
-            argp_error(state, "too many words: '%s'",
-                       state->argv[state->next + 1 + command->max_args]);
-        invocation->image = state->argv[state->next];
-        invocation->args = state->argv + state->next + 1;
-        invocation->nargs = words - 1;
-        return 0;
+        if (count > command->max_args)
+            argp_error(state, "too many words: '%s'", words[command->max_args]);
+        invocation->args = words;
+        invocation->nargs = count;
+        return key == ARGP_KEY_ARGS ? 0 : ARGP_ERR_UNKNOWN;
     }
-    if (key == ARGP_KEY_NO_ARGS)
-        argp_error(state, "no image is named");
     for (const struct argp_option *option = parse->table; option->name; option++) {
         if (option->key != key)
             continue;
@@ -68,7 +73,7 @@ static error_t parse_word(int key, char *value, struct argp_state *state)
 
 static void print_usage(FILE *file)
 {
-    fprintf(file, "Usage: coppice COMMAND [OPTIONS] IMAGE [ARGUMENTS]\n\n"
+    fprintf(file, "Usage: coppice COMMAND [OPTIONS] [IMAGE] [ARGUMENTS]\n\n"
                   "Coppice reads Btrfs images in ordinary files, without root, mount or driver.\n\n"
                   "Commands:\n");
     for (int i = 0; commands[i]; i++)

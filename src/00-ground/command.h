@@ -20,7 +20,7 @@ enum { INVOCATION_OPTIONS = 32, EXIT_USAGE = 2 };
 /* What the command line said. */
 struct invocation {
     const struct command *command;
-    const char *image; /* the first word */
+    const char *image; /* the first word; the command's name where there is no image */
     char **args;       /* the words behind it */
     int nargs;
     struct {
@@ -36,7 +36,8 @@ struct command {
     const char *name;
     const char *args; /* "IMAGE BYTENR", as --help shows it */
     const char *doc;  /* one line; behind a '\v' more, as argp wants it */
-    int min_args;     /* words behind IMAGE */
+    bool has_no_image; /* its words are all arguments */
+    int min_args;      /* words behind IMAGE */
     int max_args;
     const struct argp_option *options; /* beside the global ones; NULL for none */
 

@@ -280,16 +280,29 @@ void report_number(struct report *report, const char *name, uint64_t value)
     put_field(report, name, digits, format_number(value, digits));
 }
 
+/* A number that is text already. */
+static void put_digits(struct report *report, const char *name, const char *digits, size_t length)
+{
+    if (report->form != REPORT_JSON) {
+        put_field(report, name, digits, length);
+        return;
+    }
+    json_key(report, name);
+    yajl_gen_number(report->json, digits, length);
+}
+
+void report_decimal(struct report *report, const char *name, double value, unsigned digits)
+{
+    char text[64];
+    int length = snprintf(text, sizeof text, "%.*f", (int)digits, value);
+    put_digits(report, name, text, (size_t)length);
+}
+
 void report_signed(struct report *report, const char *name, int64_t value)
 {
     char digits[24];
     int length = snprintf(digits, sizeof digits, "%" PRId64, value);
-    if (report->form == REPORT_JSON) {
-        json_key(report, name);
-        yajl_gen_number(report->json, digits, (size_t)length);
-        return;
-    }
-    put_field(report, name, digits, (size_t)length);
+    put_digits(report, name, digits, (size_t)length);
 }
 
 void report_bool(struct report *report, const char *name, bool value)

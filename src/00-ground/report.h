@@ -52,6 +52,8 @@ void report_list_end(struct report *report);
 
 /* Fields. */
 void report_number(struct report *report, const char *name, uint64_t value);
+/* A number with `digits` digits behind the point, rounded; at most 9. */
+void report_decimal(struct report *report, const char *name, double value, unsigned digits);
 void report_signed(struct report *report, const char *name, int64_t value);
 void report_bool(struct report *report, const char *name, bool value);
 

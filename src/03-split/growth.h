@@ -48,7 +48,7 @@ struct room_policy {
 };
 
 struct growth_counters {
-    uint64_t items_inserted, items_deleted;
+    uint64_t items_inserted, items_deleted, items_changed;
     uint64_t splits; /* leaves made by splits; a double split makes two */
     uint64_t double_splits;
     uint64_t node_splits, new_roots, lost_roots;

@@ -183,6 +183,7 @@ int tree_extend(struct tree *tree, const struct key *key, const void *data, uint
         if (data)
             memcpy((unsigned char *)item_data(leaf, slot) + size, data, bytes);
         tree_dirty(tree, leaf);
+        tree->growth->counters.items_changed++;
         tree->growth->counters.bytes_within += leaf->bytes_moved - moved;
     }
     path_release(tree, &path);
@@ -201,7 +202,25 @@ int tree_truncate(struct tree *tree, const struct key *key, uint32_t size)
         assert(size <= item_size(leaf, path.slots[0]));
         leaf_shrink(leaf, path.slots[0], item_size(leaf, path.slots[0]) - size);
         tree_dirty(tree, leaf);
+        tree->growth->counters.items_changed++;
         tree->growth->counters.bytes_within += leaf->bytes_moved - moved;
+    }
+    path_release(tree, &path);
+    return result;
+}
+
+int tree_rekey(struct tree *tree, const struct key *key, const struct key *new_key)
+{
+    struct path path = {0};
+    int result = tree_change(tree, key, &path);
+    if (result == 1)
+        return tree_no_item(tree, key);
+    if (result == 0) {
+        leaf_item(path.nodes[0], path.slots[0])->key = key_to_disk(new_key);
+        tree_dirty(tree, path.nodes[0]);
+        tree->growth->counters.items_changed++;
+        if (path.slots[0] == 0 && tree->level > 0)
+            path_set_low_key(tree, &path, 1, new_key);
     }
     path_release(tree, &path);
     return result;

@@ -5,7 +5,8 @@
  * room stays moved.
  *
  * The kernel's names: btrfs_insert_item, btrfs_insert_empty_items, btrfs_search_slot with cow,
- * btrfs_extend_item, btrfs_truncate_item.
+ * btrfs_extend_item, btrfs_truncate_item,
+ * btrfs_set_item_key_safe.
  */
 #ifndef INSERT_H
 #define INSERT_H
@@ -36,6 +37,10 @@ int tree_extend(struct tree *tree, const struct key *key, const void *data, uint
 
 /* Cuts the data of an item to `size` bytes, no more than it has. ENOENT. */
 int tree_truncate(struct tree *tree, const struct key *key, uint32_t size);
+
+/* Gives an item another key, one that lies between the same two neighbours, as the caller knows.
+ * ENOENT. */
+int tree_rekey(struct tree *tree, const struct key *key, const struct key *new_key);
 
 /* Sees to it that nodes[0] has room, splitting the nodes above that are almost full first. */
 int tree_make_room(struct tree *tree, struct path *path, const struct room *room);
