@@ -134,7 +134,8 @@ static int report_growth(const struct invocation *invocation, struct lab *lab,
     report_word(&report, "order", growing->order->name);
     report_word(&report, "policy", setup->policy);
     report_number(&report, "node_size", setup->node_size);
-    lab_report(lab, &measure, lab_reports_all(invocation), &report);
+    lab_report(lab, lab_reports_all(invocation), &report);
+    lab_report_shape(lab, &measure, &report);
     report_list_begin(&report, "leaves_by_fill");
     for (unsigned bin = 0; bin < LAB_BINS; bin++) {
         if (measure.bins[bin] == 0)

@@ -77,8 +77,7 @@ static double ratio(uint64_t part, uint64_t whole)
     return whole ? (double)part / (double)whole : 0;
 }
 
-void lab_report(const struct lab *lab, const struct lab_measure *measure, bool all,
-                struct report *report)
+void lab_report(const struct lab *lab, bool all, struct report *report)
 {
     const struct growth_counters *growth = &lab->growth.counters;
     const struct heap_counters *heap = &lab->heap.counters;
@@ -103,8 +102,11 @@ void lab_report(const struct lab *lab, const struct lab_measure *measure, bool a
         report_number(report, "new_roots", growth->new_roots);
         report_number(report, "lost_roots", growth->lost_roots);
     }
-    if (!measure)
-        return;
+}
+
+void lab_report_shape(const struct lab *lab, const struct lab_measure *measure,
+                      struct report *report)
+{
     report_number(report, "height", lab->tree.level + 1U);
     report_number(report, "leaves", measure->leaves);
     report_number(report, "nodes", measure->nodes);

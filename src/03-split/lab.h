@@ -42,10 +42,11 @@ struct lab_measure {
 };
 int lab_measure(struct lab *lab, struct lab_measure *measure);
 
-/* Reports the counters that matter most, or all, and with `measure` not NULL the tree's height,
- * blocks and fill, as fields of the open record. */
-void lab_report(const struct lab *lab, const struct lab_measure *measure, bool all,
-                struct report *report);
+/* Reports as fields of the open record: the counters that matter most, or all; and the tree's height,
+ * blocks and fill. */
+void lab_report(const struct lab *lab, bool all, struct report *report);
+void lab_report_shape(const struct lab *lab, const struct lab_measure *measure,
+                      struct report *report);
 
 /* Draws the tree for Graphviz: nodes with their keys, leaves with their fill. EFBIG where it has more
  * blocks than a drawing can show. */

@@ -139,7 +139,7 @@ static uint64_t by_deletion(uint64_t counts[PUSH_REASONS][PUSH_OUTCOMES], enum p
 
 /* Calls by outcome, under names that begin with `name`. The outcomes of calls that went in vain are
  * among all counters only. */
-static void report_pushes(struct report *report, const char *name, bool all,
+static void report_pushes(struct report *report, const char *name, bool all, bool has_shortcut,
                           uint64_t counts[PUSH_REASONS][PUSH_OUTCOMES],
                           uint64_t (*sum)(uint64_t counts[PUSH_REASONS][PUSH_OUTCOMES],
                                           enum push_outcome outcome))
@@ -154,6 +154,8 @@ static void report_pushes(struct report *report, const char *name, bool all,
     snprintf(field, sizeof field, "%s_calls", name);
     report_number(report, field, calls);
     for (int outcome = PUSH_OUTCOMES; outcome-- > (all ? 0 : PUSH_MOVED);) {
+        if (outcome == PUSH_SHORTCUT && !has_shortcut)
+            continue;
         snprintf(field, sizeof field, "%s_%s", name, outcomes[outcome]);
         report_number(report, field, sum(counts, outcome));
     }
@@ -162,12 +164,12 @@ static void report_pushes(struct report *report, const char *name, bool all,
 void policy_report(const struct growth *growth, bool all, struct report *report)
 {
     struct push_counters *counters = counters_of(growth);
-    report_pushes(report, "push_right", all, counters->right, by_splits);
-    report_pushes(report, "push_left", all, counters->left, by_splits);
+    report_pushes(report, "push_right", all, true, counters->right, by_splits);
+    report_pushes(report, "push_left", all, false, counters->left, by_splits);
     if (!all)
         return;
-    report_pushes(report, "delete_push_right", all, counters->right, by_deletion);
-    report_pushes(report, "delete_push_left", all, counters->left, by_deletion);
+    report_pushes(report, "delete_push_right", all, false, counters->right, by_deletion);
+    report_pushes(report, "delete_push_left", all, false, counters->left, by_deletion);
     report_number(report, "shortcuts_left", counters->shortcuts_left);
     report_number(report, "splits_into_three", counters->threes);
     report_number(report, "leaves_merged", counters->merged);

@@ -104,7 +104,8 @@ void snapshot_free(struct snapshot *snapshot);
 
 struct changes {
     uint64_t untouched, shadowed, freed;
-    uint64_t unchanged;    /* shadowed, but not one byte besides address and generation changed */
+    uint64_t unchanged;    /* shadowed and not made dirty; not one byte of them has changed */
+    uint64_t restored;     /* made dirty, and the bytes are the same in the end */
     uint64_t wasted;       /* what the heap counted */
     uint64_t wasted_freed; /* those among them that are freed, or were not in the tree */
 };
@@ -153,9 +154,8 @@ struct season {
 
 struct season_sums {
     uint64_t steps, refused, restarts, checks;
-    uint64_t unchanged, wasted, wasted_freed; /* with snapshots */
-    uint64_t highest;                         /* level */
-    uint64_t void_steps;
+    uint64_t wasted, wasted_freed, restored; /* with snapshots */
+    uint64_t highest;                        /* level */
 };
 
 /* What the step must return, and how many items it must put in or take out. */

@@ -84,7 +84,7 @@ static void small_runs_of(bool shadow_first)
     ck_assert_uint_gt(sums.highest, 3);
     ck_assert_uint_gt(doubles, 100);
     if (!shadow_first)
-        printf("# wasted %ju unchanged %ju freed %ju\n", sums.wasted, sums.unchanged, sums.wasted_freed);
+        printf("# wasted %ju restored %ju freed %ju of %ju\n", sums.wasted, sums.restored, sums.wasted_freed, sums.steps);
 }
 
 START_TEST(small_runs)
