@@ -57,9 +57,10 @@ static int named(struct push_policy *policy, struct growth *growth, const char *
     growth->shadow_first = true;
     if (strcmp(name, "kernel") == 0)
         return 0;
-    if (strcmp(name, "coppice") == 0)
+    if (strcmp(name, "coppice") == 0) {
+        *policy = push_policy_coppice();
         growth->shadow_first = false;
-    else if (strcmp(name, "2013") == 0)
+    } else if (strcmp(name, "2013") == 0)
         *policy = push_policy_2013();
     else if (strcmp(name, "split") == 0)
         policy->policy = split_policy;

@@ -26,6 +26,13 @@ struct push_policy push_policy_kernel(void)
     return policy;
 }
 
+struct push_policy push_policy_coppice(void)
+{
+    struct push_policy policy = push_policy_kernel();
+    policy.shortcut_left = policy.append = true;
+    return policy;
+}
+
 /* --- pushing for room --------------------------------------------------------------- */
 
 /* What a neighbour must take for this to be worth while. What the leaf has left counts, if the new

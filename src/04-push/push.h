@@ -87,9 +87,11 @@ struct push_policy {
     } counters;
 };
 
-/* Linux since November 2013, and what it was before. */
+/* Linux since November 2013; what it was before; and the kernel's rules with those added that paid
+ * when measured, which is what the rest of this program uses, with growth.shadow_first false. */
 struct push_policy push_policy_kernel(void);
 struct push_policy push_policy_2013(void);
+struct push_policy push_policy_coppice(void);
 
 /* --- the motion --------------------------------------------------------------------- */
 

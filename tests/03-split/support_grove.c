@@ -782,6 +782,20 @@ static void check_step(struct grove *grove, const struct step *step, struct seas
     sums->steps++;
 }
 
+/* Without shadow_first what is claimed is changed, or freed where nodes are not balanced. With one
+ * exception: where the root is a leaf, and what comes before or behind all goes into a new one, the old
+ * root is claimed and stays as it was. */
+static void check_waste(const struct grove *grove, const struct changes *changes, uint8_t level)
+{
+    bool is_new_root = level == 0 && grove->tree.level > 0;
+    if (grove->growth.shadow_first)
+        return;
+    expect(changes->unchanged <= is_new_root, "%ju shadows are wasted",
+           (uintmax_t)changes->unchanged);
+    expect(changes->wasted_freed == 0 || !grove->growth.policy->balance,
+           "%ju blocks were claimed, then freed", (uintmax_t)changes->wasted_freed);
+}
+
 void grove_live(struct grove *grove, const struct season *season, struct season_sums *sums)
 {
     bool growing = true;
@@ -790,6 +804,7 @@ void grove_live(struct grove *grove, const struct season *season, struct season_
         struct step step = step_pick(grove, season, growing);
         struct snapshot snapshot = {0};
         bool is_void = step_is_void(grove, &step);
+        uint8_t level = grove->tree.level;
         if (season->snapshots || dice_below(&grove->dice, season->commit_one_in) == 0)
             heap_commit(&grove->heap);
         if (season->snapshots)
@@ -797,6 +812,7 @@ void grove_live(struct grove *grove, const struct season *season, struct season_
         check_step(grove, &step, sums);
         if (season->snapshots) {
             struct changes changes = snapshot_compare(&snapshot, grove);
+            check_waste(grove, &changes, level);
             sums->wasted += changes.wasted;
             sums->wasted_freed += changes.wasted_freed;
             sums->restored += is_void ? 0 : changes.restored;

@@ -50,33 +50,6 @@ START_TEST(small_runs)
 }
 END_TEST
 
-/* Without shadow_first what is claimed is changed, with one exception: where the root is a leaf, and
- * what comes before or behind all goes into a new one, the old root is claimed and stays as it was. */
-START_TEST(nothing_is_claimed_in_vain)
-{
-    uint64_t wasted = 0;
-    for (unsigned way = 0; way < 4; way++) {
-        struct growth growth = {
-            .policy = policies[way & 1], .max_items = way & 2 ? 3 : 0, .max_ptrs = 8};
-        struct season season = {
-            .steps = 1, .keys = 500, .most = 200, .size = 500, .check_every = 1, .commit_one_in = 1, .snapshots = true};
-        for (uint64_t seed = 0; seed < 20; seed++) {
-            grove_open(&grove, 4096, &growth, seed);
-            for (unsigned i = 0; i < 150; i++) {
-                struct season_sums sums = {0};
-                uint8_t level = grove.tree.level;
-                grove_live(&grove, &season, &sums);
-                expect(sums.wasted == 0 || (level == 0 && grove.tree.level == 1),
-                       "%ju shadows are wasted", (uintmax_t)sums.wasted);
-                wasted += sums.wasted;
-            }
-            grove_close(&grove);
-        }
-    }
-    ck_assert_uint_gt(wasted, 0);
-}
-END_TEST
-
 /* Many steps, and all invariants now and then. */
 static void long_run(uint32_t node_size, uint64_t steps, uint32_t most)
 {
@@ -140,5 +113,5 @@ START_TEST(every_fault)
 }
 END_TEST
 
-SUITE(insert, 60, small_runs, nothing_is_claimed_in_vain, long_runs_4k, long_runs_16k,
+SUITE(insert, 60, small_runs, long_runs_4k, long_runs_16k,
       long_runs_64k, every_fault)
