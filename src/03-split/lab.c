@@ -181,10 +181,10 @@ int lab_options(const struct invocation *invocation, struct lab_setup *setup)
     const char *policy = invocation_option(invocation, "policy");
     if (policy)
         setup->policy = policy;
+    if (result != 0)
+        return result;
     struct growth growth;
-    if (result == 0 && policy_open(setup->policy, &growth) < 0)
-        return wrong_usage("--policy: %s", fail_message());
-    if (result == 0)
-        policy_close(&growth);
-    return result;
+    result = policy_open(setup->policy, &growth);
+    policy_close(&growth);
+    return result == -EINVAL ? wrong_usage("--policy: %s", fail_message()) : result;
 }

@@ -51,30 +51,29 @@ static int switch_rule(struct push_policy *policy, struct growth *growth, const 
     return 0;
 }
 
+/* A policy without switches; the kernel's order of shadowing is for those that are the kernel's. */
 static int named(struct push_policy *policy, struct growth *growth, const char *name)
 {
     *policy = push_policy_kernel();
-    growth->shadow_first = true;
+    growth->shadow_first = strcmp(name, "kernel") == 0 || strcmp(name, "2013") == 0;
     if (strcmp(name, "kernel") == 0)
         return 0;
-    if (strcmp(name, "coppice") == 0) {
-        *policy = push_policy_coppice();
-        growth->shadow_first = false;
-    } else if (strcmp(name, "2013") == 0)
+    if (strcmp(name, "2013") == 0)
         *policy = push_policy_2013();
+    else if (strcmp(name, "coppice") == 0)
+        *policy = push_policy_coppice();
     else if (strcmp(name, "split") == 0)
         policy->policy = split_policy;
     else if (strcmp(name, "append") == 0)
         policy->policy = append_policy;
     else
-        return fail(
-            EINVAL,
-            "'%s': the policies are kernel (what Linux does since November 2013), 2013 "
-            "(before the three rules of that month), coppice (the kernel's rules, decided "
-            "before anything is shadowed), split and append (no pushing). Rules are switched "
-            "behind it, as in kernel,-shortcut,merge=4: shortcut, need, left-discount, "
-            "shortcut-left, append, three, decide-first; merge=N, balance=N",
-            name);
+        return fail(EINVAL,
+                    "'%s': the policies are kernel (what Linux does since November 2013), 2013 "
+                    "(before the three rules of that month), coppice (kernel,+decide-first,"
+                    "+append,+shortcut-left), split and append (no pushing). Rules are switched "
+                    "behind it, as in kernel,-shortcut,merge=4: shortcut, need, left-discount, "
+                    "shortcut-left, append, three, decide-first; merge=N, balance=N",
+                    name);
     return 0;
 }
 

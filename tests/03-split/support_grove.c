@@ -128,7 +128,8 @@ static void watch_begin(struct grove *grove)
 
 void grove_open(struct grove *grove, uint32_t node_size, const struct growth *growth, uint64_t seed)
 {
-    memset(grove, 0, sizeof *grove);
+    memset(grove->items, 0, grove->keys * sizeof *grove->items); /* of its life before */
+    memset(grove, 0, offsetof(struct grove, items));
     grove->dice = (struct dice){seed};
     grove->growth = *growth;
     grove->keys = GROVE_KEYS;
@@ -167,7 +168,7 @@ static uint64_t copy_below(struct grove *copy, const struct grove *grove, uint64
 
 void grove_copy(struct grove *copy, const struct grove *grove)
 {
-    *copy = *grove;
+    memcpy(copy, grove, offsetof(struct grove, items) + grove->keys * sizeof *grove->items);
     heap_open(&copy->heap, grove->heap.node_size);
     copy->heap.is_checking = true;
     copy->heap.generation = grove->heap.generation;

@@ -50,7 +50,8 @@ struct grove {
 
 /* --- from the ground ---------------------------------------------------------------- */
 
-/* An empty tree. The growth gives policy, limits and shadow_first. */
+/* An empty tree. The growth gives policy, limits and shadow_first. The grove must be zeroed, or have
+ * been in use before. */
 void grove_open(struct grove *grove, uint32_t node_size, const struct growth *growth,
                 uint64_t seed);
 void grove_close(struct grove *grove);
