@@ -123,7 +123,7 @@ void picture_dot(const struct picture *before, const struct picture *after, cons
 {
     fprintf(file,
             "graph leaves {\n"
-            "  graph [layout=neato, label=\"%s: the leaves before and after; widths to scale\", "
+            "  graph [layout=neato, label=\"%s\", "
             "labelloc=t, fontname=\"DejaVu Sans Mono\", fontsize=11];\n"
             "  node [fontname=\"DejaVu Sans Mono\", fontsize=8, style=filled, penwidth=0.4];\n",
             title);

@@ -307,14 +307,27 @@ static int run_and_draw(struct trace *trace, const char *title, FILE *dot)
     return result;
 }
 
+/* The title of a drawing: what the first line says, if it is a comment; else the name of the file. */
+static void read_title(FILE *file, const char *file_name, char title[LINE_MOST])
+{
+    const char *slash = strrchr(file_name, '/');
+    if (fgets(title, LINE_MOST, file) && title[0] == '#')
+        memmove(title, title + 1 + strspn(title + 1, " "), strlen(title));
+    else
+        snprintf(title, LINE_MOST, "%s", slash ? slash + 1 : file_name);
+    title[strcspn(title, "\n\"\\")] = '\0'; /* nor what would end a label */
+    rewind(file);
+}
+
 int trace_run(struct replay *replay, const char *file_name, FILE *dot)
 {
     struct trace trace = {.replay = replay, .lab = &replay->labs[REPLAY_FS]};
-    const char *slash = strrchr(file_name, '/');
+    char title[LINE_MOST];
     trace.file = fopen(file_name, "r");
     if (!trace.file)
         return fail(errno, "%s: %s", file_name, strerror(errno));
-    int result = run_and_draw(&trace, slash ? slash + 1 : file_name, dot);
+    read_title(trace.file, file_name, title);
+    int result = run_and_draw(&trace, title, dot);
     fclose(trace.file);
     return result < 0 ? fail_within(result, "%s", file_name) : 0;
 }

@@ -13,7 +13,7 @@
  *   zero                        counters are set to zero: what came before made the trees
  *
  * A KEY is three words, as coppice find takes them: 257 EXTENT_DATA 8192. What follows a '#' is a
- * comment.
+ * comment; one in the first line is the title of a drawing.
  */
 #ifndef LAB_TRACE_H
 #define LAB_TRACE_H

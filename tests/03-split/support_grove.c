@@ -1,5 +1,6 @@
 #include "support_grove.h"
 
+#include "change.h"
 #include "fail.h"
 #include "support_faults.h"
 
@@ -249,6 +250,78 @@ void grove_path(struct grove *grove, uint32_t first, uint32_t slot, struct path 
     expect(path->slots[0] == 0, "item %u is not the first of its leaf", first);
     expect(slot <= block_nritems(path->nodes[0]), "slot %u", slot);
     path->slots[0] = slot;
+}
+
+void grove_fill(struct grove *grove, struct path *path, uint32_t number, uint32_t bytes)
+{
+    struct grove_item *item = &grove->items[number];
+    struct key key = grove_key(number);
+    expect_success(path_claim(&grove->tree, path, 0));
+    struct block *leaf = path->nodes[0];
+    uint32_t slot = path->slots[0];
+    if (item->is_there) {
+        struct key there = leaf_key(leaf, slot);
+        expect(key_compare(&there, &key) == 0, "another item is at the slot");
+        expect_success(leaf_grow(leaf, slot, bytes));
+        memcpy((unsigned char *)item_data(leaf, slot) + item->size,
+               grove_data(item->seed) + item->size, bytes);
+        item->size += bytes;
+    } else {
+        *item = (struct grove_item){true, bytes, number};
+        expect_success(leaf_insert(leaf, slot, &key, grove_data(number), bytes));
+        if (slot == 0 && grove->tree.level > 0)
+            path_set_low_key(&grove->tree, path, 1, &key);
+        grove->count++;
+        grove->growth.counters.items_inserted++;
+    }
+    tree_dirty(&grove->tree, leaf);
+    path_release(&grove->tree, path);
+}
+
+/* The first or the last item below a block; 0 where its leaf is empty. */
+static uint32_t edge_below(const struct grove *grove, uint64_t bytenr, bool is_first)
+{
+    const struct block *block = grove_block(grove, bytenr);
+    while (block_level(block) > 0) {
+        uint32_t slot = is_first ? 0 : block_nritems(block) - 1;
+        block = grove_block(grove, from_le64(node_ptr(block, slot)->blockptr));
+    }
+    struct key key = leaf_key(block, is_first ? 0 : block_nritems(block) - 1);
+    return grove_number(&key);
+}
+
+/* The item at the edge of the block beside the leaf of the path. */
+static uint32_t edge_beside(const struct grove *grove, const struct path *path, int side)
+{
+    for (unsigned level = 1; level <= grove->tree.level; level++) {
+        const struct block *node = path->nodes[level];
+        uint32_t slot = path->slots[level];
+        if (side < 0 ? slot > 0 : slot + 1 < block_nritems(node))
+            return edge_below(grove,
+                              from_le64(node_ptr(node, slot + (uint32_t)side)->blockptr),
+                              side > 0);
+    }
+    return side < 0 ? 0 : UINT32_MAX;
+}
+
+struct gap grove_gap(struct grove *grove, const struct path *path)
+{
+    uint32_t slot = path->slots[0], nritems = block_nritems(path->nodes[0]);
+    for (unsigned level = grove->tree.level; level > 0; level--)
+        expect(path->nodes[level - 1]->bytenr ==
+                   from_le64(node_ptr(path->nodes[level], path->slots[level])->blockptr),
+               "level %u of the path is not below level %u", level - 1, level);
+    expect(path->nodes[grove->tree.level]->bytenr == grove->tree.bytenr, "another root");
+    expect(slot <= nritems, "slot %u of %u", slot, nritems);
+    struct key before = {0}, behind = {0};
+    if (slot > 0)
+        before = leaf_key(path->nodes[0], slot - 1);
+    if (slot < nritems)
+        behind = leaf_key(path->nodes[0], slot);
+    return (struct gap){
+        slot > 0 ? grove_number(&before) : edge_beside(grove, path, -1),
+        slot < nritems ? grove_number(&behind) : edge_beside(grove, path, 1),
+    };
 }
 
 /* --- what must hold ----------------------------------------------------------------- */

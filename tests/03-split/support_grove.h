@@ -67,6 +67,17 @@ void grove_plant(struct grove *grove, const uint32_t *nitems, uint32_t nleaves,
 /* The path to slot `slot` of the leaf that holds item number `first` of those planted in slot 0. */
 void grove_path(struct grove *grove, uint32_t first, uint32_t slot, struct path *path);
 
+/* Does what a caller of room_policy.leaf must do: puts item `number`, which is not there, or makes the
+ * one that is there longer, by `bytes`; at the slot of the path, which is released. */
+void grove_fill(struct grove *grove, struct path *path, uint32_t number, uint32_t bytes);
+
+/* The numbers of the items on both sides of the slot of a path, 0 and UINT32_MAX where there is none;
+ * an empty leaf's too. */
+struct gap {
+    uint32_t before, behind;
+};
+struct gap grove_gap(struct grove *grove, const struct path *path);
+
 struct key grove_key(uint32_t number);
 uint32_t grove_number(const struct key *key);
 const unsigned char *grove_data(uint32_t seed);

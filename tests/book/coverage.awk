@@ -1,7 +1,7 @@
 # What the chapters show of the source (needs definitions.awk): awk -v sources="FILES" -v errors=FILE ...
 # CHAPTERS. Prints "file shown total", in the order of the sources; what is wrong goes to errors as
-# "file message". The files of the heart are shown whole, but for those named cmd_*.c; in every other file
-# each function that is not static is shown whole or stands in its chapter's list:
+# "file message". The files of the heart are shown whole, but for those named cmd_*.c, and
+# lab*.[ch], which measure and draw; in every other file each function that is not static is shown whole or stands in its chapter's list:
 #   **Not shown**
 #   - `file.c`: `name`, `name`: the reason.
 #   - `file.c`: whole file: the reason.
@@ -52,7 +52,7 @@ function check(file,    room, base, place, names, n, name, i, seen, total, missi
     print file, seen + 0, total + 0
     names = listed[place]
     delete listed[place]
-    if (index(heart, " " room " ") && (base !~ /^cmd_/ || names == "")) {
+    if (index(heart, " " room " ") && (base !~ /^(cmd_|lab)/ || names == "")) {
         if (names != "") print file " a file of the heart cannot be listed as not shown" >> errors
         for (i = 1; i <= n && i <= 5; i++)
             print file " line " missing[i] " is not shown: " text[file, missing[i]] >> errors

@@ -1,0 +1,2 @@
+# A merge to both sides.
+sh "$COPPICE/figures/traces/draw.sh" 04-both kernel

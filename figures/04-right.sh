@@ -1,0 +1,2 @@
+# Push right.
+sh "$COPPICE/figures/traces/draw.sh" 04-right kernel
