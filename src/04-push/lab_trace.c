@@ -311,10 +311,12 @@ static int run_and_draw(struct trace *trace, const char *title, FILE *dot)
 static void read_title(FILE *file, const char *file_name, char title[LINE_MOST])
 {
     const char *slash = strrchr(file_name, '/');
-    if (fgets(title, LINE_MOST, file) && title[0] == '#')
-        memmove(title, title + 1 + strspn(title + 1, " "), strlen(title));
-    else
+    if (fgets(title, LINE_MOST, file) && title[0] == '#') {
+        const char *words = title + 1 + strspn(title + 1, " ");
+        memmove(title, words, strlen(words) + 1);
+    } else {
         snprintf(title, LINE_MOST, "%s", slash ? slash + 1 : file_name);
+    }
     title[strcspn(title, "\n\"\\")] = '\0'; /* nor what would end a label */
     rewind(file);
 }
