@@ -14,10 +14,12 @@ set xlabel "largest item, in percent of a leaf"
 
 set title "double splits" font ",12"
 set ylabel "double splits per 100 leaves made" offset 1,0
-set yrange [0:12]
-set key bottom right samplen 2
+set yrange [0:16]
+set key top left samplen 2 Left reverse
 plot data using (at(4096)):(100.0 * column("double_splits") / column("splits")) with linespoints pt 9 ps 1.2 lw 2 lc rgb orange title "4 KiB", \
-     data using (at(16384)):(100.0 * column("double_splits") / column("splits")) with linespoints pt 6 lc rgb dark title "16 KiB"
+     data using (at(16384)):(100.0 * column("double_splits") / column("splits")) with linespoints pt 6 lc rgb dark title "16 KiB", \
+     data using (at(4096)):(100.0 * column("needless") / column("splits")) with linespoints pt 9 ps 1.2 dt 3 lc rgb orange title "needless, 4 KiB", \
+     data using (at(16384)):(100.0 * column("needless") / column("splits")) with linespoints pt 6 dt 3 lc rgb dark title "needless, 16 KiB"
 
 set title "fill of the leaves" font ",12"
 set ylabel "used bytes / room"

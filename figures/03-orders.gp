@@ -14,11 +14,10 @@ set style fill solid 1.0 border lc rgb "#000000"
 set boxwidth 0.34
 set lmargin 9
 set rmargin 2
-set bmargin 6
+set bmargin 5
 set xrange [0.4:4.6]
 set xtics nomirror font ",10" ("ascending" 1, "descending" 2, "random" 3, "streams" 4)
 set key outside bottom center horizontal samplen 1 width -2 font ",11"
-set xlabel " "
 
 set title "fill of the leaves" font ",12"
 set yrange [0:1.05]

@@ -1,3 +1,2 @@
-# SPLIT_AT_SLOT as the tool carries it out: the last operation of the trace, with the policy that only splits.
-coppice replay --trace "$COPPICE/figures/traces/03-at-slot.trace" --policy split --node-size 4K --dot |
-    sed 's/03-at-slot.trace/SPLIT_AT_SLOT/'
+# SPLIT_AT_SLOT: the last operation of the trace, by the policy that only splits.
+coppice replay --trace "$COPPICE/figures/traces/03-at-slot.trace" --policy split --node-size 4K --dot

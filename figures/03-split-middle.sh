@@ -1,3 +1,2 @@
-# SPLIT_MIDDLE as the tool carries it out: the last operation of the trace, with the policy that only splits.
-coppice replay --trace "$COPPICE/figures/traces/03-middle.trace" --policy split --node-size 4K --dot |
-    sed 's/03-middle.trace/SPLIT_MIDDLE/'
+# SPLIT_MIDDLE: the last operation of the trace, by the policy that only splits.
+coppice replay --trace "$COPPICE/figures/traces/03-middle.trace" --policy split --node-size 4K --dot

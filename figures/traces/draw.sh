@@ -7,7 +7,11 @@ for policy; do
     coppice replay --trace "$COPPICE/figures/traces/$name.trace" --node-size 4K --dot --policy "$policy" \
         > "drawn $policy" || exit 1
 done
-scale=$(cat drawn\ * | grep -q '^  leaf[01]_2' && echo 0.64 || echo 0.85) # three leaves, or two
+case $(grep -h -o '^  leaf[01]_[0-9]' drawn\ * | sed 's/.*_//' | sort -n | tail -n 1) in # leaves side by side
+1) scale=0.85 ;;
+2) scale=0.64 ;;
+*) scale=0.54 ;;
+esac
 y=0
 for policy; do
     awk -v policy="$policy" -v shift="$y" -v scale="$scale" '
@@ -22,7 +26,7 @@ for policy; do
                 sub(/[^a-z]width=[0-9.]*/, sprintf(" width=%.4f", scale * substr($0, RSTART + 7, RLENGTH - 7)))
             if (shift) { sub(/^  leaf1/, "  leaf2"); sub(/^  item1/, "  item2"); sub(/^  "text/, "  \"below") }
             words = policy
-            gsub(/,/, ",\\n", words); sub(/left-discount/, "left-\\ndiscount", words); sub(/-left$/, "-\\nleft", words)
+            gsub(/,/, ",\\n", words); sub(/left-discount/, "left-\\ndiscount", words); sub(/shortcut-left/, "short-\\ncut-left", words)
             sub(/label="after"/, "label=\"" words "\"")
             print
         }' "drawn $policy"

@@ -181,6 +181,23 @@ void grove_copy(struct grove *copy, const struct grove *grove)
     watch_begin(copy);
 }
 
+/* A node over the next `most` blocks, or as many as there are; their number. */
+static uint32_t plant_node(struct grove *grove, struct block **blocks, uint32_t count,
+                           uint32_t most, uint8_t level, struct block **node)
+{
+    expect_success(grove->heap.owner.allocate(&grove->heap.owner, &grove->tree, level, node));
+    uint32_t slot = 0;
+    for (; slot < most && slot < count; slot++) {
+        struct key key = level > 1 ? node_key(blocks[slot], 0) : leaf_key(blocks[slot], 0);
+        *node_ptr(*node, slot) = (struct key_ptr){key_to_disk(&key), to_le64(blocks[slot]->bytenr),
+                                                  to_le64(block_generation(blocks[slot]))};
+    }
+    block_header(*node)->nritems = to_le32(slot);
+    grove->heap.source.put(&grove->heap.source, *node);
+    grove->growth.counters.node_splits++; /* one for each, as blocks are counted */
+    return slot;
+}
+
 /* One level of nodes over the blocks of another; their number. */
 static uint32_t plant_nodes(struct grove *grove, struct block **blocks, uint32_t count,
                             uint32_t fanout, uint8_t level)
@@ -188,58 +205,77 @@ static uint32_t plant_nodes(struct grove *grove, struct block **blocks, uint32_t
     uint32_t nodes = 0;
     for (uint32_t next = 0; next < count; nodes++) {
         struct block *node;
-        expect_success(
-            grove->heap.owner.allocate(&grove->heap.owner, &grove->tree, level, &node));
-        uint32_t slot = 0;
-        for (; slot < fanout && next < count; slot++, next++) {
-            struct key key = level > 1 ? node_key(blocks[next], 0) : leaf_key(blocks[next], 0);
-            *node_ptr(node, slot) = (struct key_ptr){key_to_disk(&key),
-                                                     to_le64(blocks[next]->bytenr),
-                                                     to_le64(block_generation(blocks[next]))};
-        }
-        block_header(node)->nritems = to_le32(slot);
-        grove->heap.source.put(&grove->heap.source, node);
+        next += plant_node(grove, blocks + next, count - next, fanout, level, &node);
         blocks[nodes] = node;
-        grove->growth.counters.node_splits++; /* one for each, as blocks are counted */
     }
     return nodes;
+}
+
+static void plant_leaves(struct grove *grove, const uint32_t *nitems, uint32_t nleaves,
+                         const uint32_t *sizes, struct block **leaves)
+{
+    uint32_t number = 0;
+    for (uint32_t i = 0; i < nleaves; i++) {
+        expect_success(grove->heap.owner.allocate(&grove->heap.owner, &grove->tree, 0, &leaves[i]));
+        for (uint32_t slot = 0; slot < nitems[i]; slot++, number++) {
+            struct grove_item item = {true, sizes[number], number % 7 ? number + 1 : 0};
+            struct key key = grove_key(4 * number + 4);
+            expect_success(leaf_insert(leaves[i], slot, &key, grove_data(item.seed), item.size));
+            grove->items[4 * number + 4] = item;
+        }
+        grove->heap.source.put(&grove->heap.source, leaves[i]);
+    }
+    grove->count = number;
+    grove->keys = 4 * number + 8;
+    grove->growth.counters.items_inserted += number;
+    grove->growth.counters.splits += nleaves;
+}
+
+/* Puts the root in place of the empty one that was there before. */
+static void plant_root(struct grove *grove, const struct block *root)
+{
+    struct block *old = grove_block(grove, grove->tree.bytenr);
+    struct block_promise promise = {
+        .tree = GROVE_TREE, .generation = block_generation(old), .is_root = true};
+    expect_success(grove->heap.source.get(&grove->heap.source, grove->tree.bytenr, &promise, &old));
+    grove->heap.owner.free(&grove->heap.owner, &grove->tree, old);
+    grove->tree.bytenr = root->bytenr;
+    grove->tree.level = block_level(root);
+    grove->tree.generation = block_generation(root);
 }
 
 void grove_plant(struct grove *grove, const uint32_t *nitems, uint32_t nleaves,
                  const uint32_t *sizes, uint32_t fanout)
 {
     struct block **blocks = malloc(nleaves * sizeof(struct block *));
-    uint32_t number = 0;
-    for (uint32_t i = 0; i < nleaves; i++) {
-        expect_success(
-            grove->heap.owner.allocate(&grove->heap.owner, &grove->tree, 0, &blocks[i]));
-        for (uint32_t slot = 0; slot < nitems[i]; slot++, number++) {
-            struct grove_item item = {true, sizes[number], number % 7 ? number + 1 : 0};
-            struct key key = grove_key(4 * number + 4);
-            expect_success(
-                leaf_insert(blocks[i], slot, &key, grove_data(item.seed), item.size));
-            grove->items[4 * number + 4] = item;
-        }
-        grove->heap.source.put(&grove->heap.source, blocks[i]);
-    }
-    grove->count = number;
-    grove->keys = 4 * number + 8;
-    grove->growth.counters.items_inserted += number;
-    grove->growth.counters.splits += nleaves;
+    plant_leaves(grove, nitems, nleaves, sizes, blocks);
     uint8_t level = 0;
     for (uint32_t count = nleaves; count > 1;)
         count = plant_nodes(grove, blocks, count, fanout, ++level);
-    /* The empty root that was there before. */
-    struct block *old = grove_block(grove, grove->tree.bytenr);
-    struct block_promise promise = {
-        .tree = GROVE_TREE, .generation = block_generation(old), .is_root = true};
-    expect_success(
-        grove->heap.source.get(&grove->heap.source, grove->tree.bytenr, &promise, &old));
-    grove->heap.owner.free(&grove->heap.owner, &grove->tree, old);
-    grove->tree.bytenr = blocks[0]->bytenr;
-    grove->tree.level = level;
-    grove->tree.generation = block_generation(blocks[0]);
+    plant_root(grove, blocks[0]);
     free(blocks);
+}
+
+void grove_plant_nodes(struct grove *grove, const uint32_t *nptrs, uint32_t nnodes)
+{
+    uint32_t nleaves = 0, next = 0;
+    for (uint32_t i = 0; i < nnodes; i++)
+        nleaves += nptrs[i];
+    struct block **blocks = malloc(nleaves * sizeof(struct block *)), *root;
+    uint32_t *ones = calloc(nleaves, sizeof *ones), *zeros = calloc(nleaves, sizeof *zeros);
+    for (uint32_t i = 0; i < nleaves; i++)
+        ones[i] = 1;
+    plant_leaves(grove, ones, nleaves, zeros, blocks);
+    for (uint32_t i = 0; i < nnodes; i++) {
+        struct block *node;
+        next += plant_node(grove, blocks + next, nleaves - next, nptrs[i], 1, &node);
+        blocks[i] = node;
+    }
+    plant_node(grove, blocks, nnodes, nnodes, 2, &root);
+    plant_root(grove, root);
+    free(blocks);
+    free(ones);
+    free(zeros);
 }
 
 void grove_path(struct grove *grove, uint32_t first, uint32_t slot, struct path *path)
@@ -297,8 +333,7 @@ static uint32_t edge_beside(const struct grove *grove, const struct path *path, 
         const struct block *node = path->nodes[level];
         uint32_t slot = path->slots[level];
         if (side < 0 ? slot > 0 : slot + 1 < block_nritems(node))
-            return edge_below(grove,
-                              from_le64(node_ptr(node, slot + (uint32_t)side)->blockptr),
+            return edge_below(grove, from_le64(node_ptr(node, slot + (uint32_t)side)->blockptr),
                               side > 0);
     }
     return side < 0 ? 0 : UINT32_MAX;
@@ -456,8 +491,7 @@ struct census grove_check(struct grove *grove)
 static void shoot_below(struct snapshot *snapshot, const struct grove *grove, uint64_t bytenr)
 {
     struct block *block = grove_block(grove, bytenr);
-    snapshot->shots =
-        realloc(snapshot->shots, (snapshot->count + 1) * sizeof *snapshot->shots);
+    snapshot->shots = realloc(snapshot->shots, (snapshot->count + 1) * sizeof *snapshot->shots);
     struct shot *shot = &snapshot->shots[snapshot->count++];
     *shot = (struct shot){block, bytenr, block_generation(block), malloc(block->size)};
     memcpy(shot->bytes, block->data, block->size);
@@ -536,7 +570,8 @@ struct changes snapshot_compare(const struct snapshot *snapshot, struct grove *g
             changes.freed++;
         }
     }
-    expect(changes.unchanged <= changes.wasted && changes.wasted <= changes.unchanged + changes.freed,
+    expect(changes.unchanged <= changes.wasted &&
+               changes.wasted <= changes.unchanged + changes.freed,
            "%ju wasted, %ju unchanged", (uintmax_t)changes.wasted, (uintmax_t)changes.unchanged);
     changes.wasted_freed = changes.wasted - changes.unchanged;
     return changes;
@@ -590,7 +625,7 @@ int step_expect(const struct grove *grove, const struct step *step, uint64_t *do
             result = expect_item(grove, &step->items[*done]);
         return result;
     case STEP_EXTEND:
-        result = !there->is_there                                       ? -ENOENT
+        result = !there->is_there                                        ? -ENOENT
                  : (uint64_t)there->size + item->size > item_most(grove) ? -EOVERFLOW
                                                                          : 0;
         break;
@@ -657,8 +692,8 @@ int step_do(struct grove *grove, const struct step *step, uint64_t *done)
     case STEP_BATCH:
         return insert_batch(grove, step, done);
     case STEP_EXTEND:
-        result = tree_extend(tree, &key, data_of(item, grove->items[item->number].size),
-                             item->size);
+        result =
+            tree_extend(tree, &key, data_of(item, grove->items[item->number].size), item->size);
         break;
     case STEP_TRUNCATE:
         result = tree_truncate(tree, &key, item->size);

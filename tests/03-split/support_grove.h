@@ -64,6 +64,9 @@ void grove_copy(struct grove *copy, const struct grove *grove);
 void grove_plant(struct grove *grove, const uint32_t *nitems, uint32_t nleaves,
                  const uint32_t *sizes, uint32_t fanout);
 
+/* Builds the tree of a root over nodes of so many pointers each, over leaves of one item. */
+void grove_plant_nodes(struct grove *grove, const uint32_t *nptrs, uint32_t nnodes);
+
 /* The path to slot `slot` of the leaf that holds item number `first` of those planted in slot 0. */
 void grove_path(struct grove *grove, uint32_t first, uint32_t slot, struct path *path);
 
@@ -107,7 +110,7 @@ struct snapshot {
         uint64_t bytenr;
         uint64_t generation;
         unsigned char *bytes;
-    } *shots;
+    } * shots;
     uint64_t wasted, shadowed;
 };
 

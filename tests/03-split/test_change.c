@@ -127,8 +127,7 @@ START_TEST(neighbours)
                 }
                 ck_assert_uint_eq(
                     block->bytenr,
-                    from_le64(node_ptr(path.nodes[level + 1],
-                                       number % FANOUT + (uint32_t)side)
+                    from_le64(node_ptr(path.nodes[level + 1], number % FANOUT + (uint32_t)side)
                                   ->blockptr));
                 ck_assert_uint_eq(grove.heap.held, 5);
                 tree_put(&grove.tree, block);
@@ -222,7 +221,8 @@ START_TEST(pointers_put_in)
             struct key key = grove_key(number);
             grove_path(&grove, first_item[leaf], 0, &path);
             expect_success(path_claim(&grove.tree, &path, 1));
-            expect_success(grove.growth.owner->allocate(grove.growth.owner, &grove.tree, 0, &fresh));
+            expect_success(
+                grove.growth.owner->allocate(grove.growth.owner, &grove.tree, 0, &fresh));
             path.slots[1] += behind;
             path_insert_ptr(&grove.tree, &path, 1, path.slots[1], &key, fresh);
             path_replace(&grove.tree, &path, 0, fresh);
@@ -313,5 +313,5 @@ START_TEST(new_roots)
 }
 END_TEST
 
-SUITE(change, 60, claims_of_paths, claims_that_fail, claim_of_a_child, neighbours, replacing, low_keys,
-      pointers_put_in, pointers_taken_out, new_roots)
+SUITE(change, 60, claims_of_paths, claims_that_fail, claim_of_a_child, neighbours, replacing,
+      low_keys, pointers_put_in, pointers_taken_out, new_roots)

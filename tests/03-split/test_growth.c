@@ -41,7 +41,8 @@ START_TEST(used)
         const struct block *leaf = grove_block(&grove, grove.tree.bytenr);
         for (uint32_t first = 0; first <= count; first++) {
             uint32_t sum = 0;
-            for (uint32_t end = first; end <= count; sum += item_cost(&grove.tree, leaf, sizes[end]), end++) {
+            for (uint32_t end = first; end <= count;
+                 sum += item_cost(&grove.tree, leaf, sizes[end]), end++) {
                 ck_assert_uint_eq(leaf_used(&grove.tree, leaf, first, end), sum);
                 if (end == count)
                     break;

@@ -278,5 +278,5 @@ START_TEST(every_fault)
 }
 END_TEST
 
-SUITE(insert, 60, refusals, no_data, runs, long_batch, broken_batches, in_place, small_runs, long_runs_4k, long_runs_16k,
-      long_runs_64k, every_fault)
+SUITE(insert, 60, refusals, no_data, runs, long_batch, broken_batches, in_place, small_runs,
+      long_runs_4k, long_runs_16k, long_runs_64k, every_fault)

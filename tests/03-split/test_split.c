@@ -18,15 +18,9 @@ static const struct row {
     enum split_way way;
 } table[] = {
     {"YY.Y...", SPLIT_EMPTY_RIGHT}, /* one item, and the new one behind it */
-    {"YNYY...", SPLIT_EMPTY_RIGHT},
-    {"YNYN..N", SPLIT_AT_SLOT},
-    {"YNYN..Y", SPLIT_TWICE},
-    {"YNN....", SPLIT_MIDDLE},
-    {"N.Y.YN.", SPLIT_EMPTY_LEFT},
-    {"N.Y.YY.", SPLIT_BEHIND_SLOT},
-    {"N.Y.N.N", SPLIT_AT_SLOT},
-    {"N.Y.N.Y", SPLIT_TWICE},
-    {"N.N....", SPLIT_MIDDLE},
+    {"YNYY...", SPLIT_EMPTY_RIGHT}, {"YNYN..N", SPLIT_AT_SLOT},    {"YNYN..Y", SPLIT_TWICE},
+    {"YNN....", SPLIT_MIDDLE},      {"N.Y.YN.", SPLIT_EMPTY_LEFT}, {"N.Y.YY.", SPLIT_BEHIND_SLOT},
+    {"N.Y.N.N", SPLIT_AT_SLOT},     {"N.Y.N.Y", SPLIT_TWICE},      {"N.N....", SPLIT_MIDDLE},
 };
 
 /* The row that fits; there is exactly one. */
@@ -106,9 +100,8 @@ static void each_small(uint32_t room, uint32_t most, uint32_t largest,
                     for (unsigned extends = 0; extends < 2; extends++) {
                         small.extends = extends;
                         bool fits = used(&small, 0, n) + small.cost <= room;
-                        bool possible =
-                            !extends || (small.slot < n &&
-                                         small.costs[small.slot] + small.cost <= room);
+                        bool possible = !extends || (small.slot < n &&
+                                                     small.costs[small.slot] + small.cost <= room);
                         if (!fits && possible)
                             visit(&small);
                     }
@@ -126,12 +119,14 @@ static void check_plan(const struct small *small)
     expect(plan.way == table[row].way, "n %u, p %u, S %u: way %d, row %zu", small->nritems,
            small->slot, small->cost, (int)plan.way, row);
     const uint32_t at[SPLIT_WAYS] = {
-        [SPLIT_MIDDLE] = (small->nritems + 1) / 2, [SPLIT_AT_SLOT] = small->slot,
-        [SPLIT_TWICE] = small->slot,               [SPLIT_BEHIND_SLOT] = 1,
-        [SPLIT_EMPTY_RIGHT] = small->nritems,      [SPLIT_EMPTY_LEFT] = 0,
+        [SPLIT_MIDDLE] = (small->nritems + 1) / 2,
+        [SPLIT_AT_SLOT] = small->slot,
+        [SPLIT_TWICE] = small->slot,
+        [SPLIT_BEHIND_SLOT] = 1,
+        [SPLIT_EMPTY_RIGHT] = small->nritems,
+        [SPLIT_EMPTY_LEFT] = 0,
     };
-    expect(plan.at == at[plan.way], "way %d: at %u", (int)plan.way,
-           plan.at);
+    expect(plan.at == at[plan.way], "way %d: at %u", (int)plan.way, plan.at);
     rows_seen[row]++;
 }
 

@@ -1,5 +1,6 @@
+#include "change.h"
 #include "fail.h"
-#include "support_rules.h"
+#include "support_wood.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,8 @@ static struct grove grove;
 
 /* --- random runs against the model -------------------------------------------------- */
 
-static const uint32_t limits[][2] = {{3, 8}, {3, 9}, {4, 8}, {5, 10}, {7, 11}, {0, 8}, {6, 0}, {0, 0}};
+static const uint32_t small_limits[][2] = {{3, 8},  {3, 9}, {4, 8}, {5, 10},
+                                     {7, 11}, {0, 8}, {6, 0}, {0, 0}};
 
 static void add_rules(const struct push_policy *rules, struct push_counters *sum, uint64_t *splits,
                       uint64_t *doubles)
@@ -19,7 +21,8 @@ static void add_rules(const struct push_policy *rules, struct push_counters *sum
 }
 
 static const char *const reasons[] = {"split", "double", "delete"};
-static const char *const outcomes[] = {"no neighbour", "no room", "nothing fits", "moved", "shortcut"};
+static const char *const outcomes[] = {"no neighbour", "no room", "nothing fits", "moved",
+                                       "shortcut"};
 
 /* Outcomes that cannot be:
  *   - to the left there is no shortcut (push_shortcut_left is a function of its own);
@@ -66,7 +69,7 @@ static void small_runs_of(bool shadow_first)
     uint64_t splits = 0, doubles = 0;
     for (unsigned number = 0; number < 2 * RULES; number++) {
         struct push_policy rules = rules_make(number % RULES);
-        const uint32_t *limit = limits[number % LENGTH_OF(limits)];
+        const uint32_t *limit = small_limits[number % LENGTH_OF(small_limits)];
         struct growth growth = {
             .shadow_first = shadow_first, .max_items = limit[0], .max_ptrs = limit[1]};
         struct season season = {
@@ -98,6 +101,173 @@ END_TEST
 START_TEST(small_runs_shadow_first)
 {
     small_runs_of(true);
+}
+END_TEST
+
+/* --- against the numbers ------------------------------------------------------------ */
+
+static struct wood pick_wood(struct dice *dice)
+{
+    struct wood wood = {.room = 3995, .nleaves = 1 + (uint32_t)dice_below(dice, 3)};
+    uint32_t unit = dice_below(dice, 2) ? 499 : 40;
+    for (uint32_t i = 0; i < wood.nleaves; i++) {
+        struct wood_leaf *leaf = &wood.leaves[i];
+        uint32_t most = 1 + (uint32_t)dice_below(dice, 8);
+        for (unsigned tries = 0; tries < 12 && leaf->nitems < most; tries++) {
+            uint32_t cost = unit * (1 + (uint32_t)dice_below(dice, 499 * 5 / unit));
+            if (cost <= wood_free(&wood, i))
+                leaf->costs[leaf->nitems++] = cost;
+        }
+    }
+    wood.at = (uint32_t)dice_below(dice, wood.nleaves);
+    wood.slot = (uint32_t)dice_below(dice, wood.leaves[wood.at].nitems + 1);
+    return wood;
+}
+
+/* Something that has no room; 0 where there is nothing. */
+static uint32_t pick_cost(struct dice *dice, const struct wood *wood, bool *extends)
+{
+    uint32_t least = wood_free(wood, wood->at) + 1, most = 3995;
+    const struct wood_leaf *leaf = &wood->leaves[wood->at];
+    *extends = wood->slot < leaf->nitems && dice_below(dice, 3) == 0;
+    if (*extends)
+        most -= leaf->costs[wood->slot];
+    if (least < 25)
+        least = 25;
+    return least > most ? 0 : least + (uint32_t)dice_below(dice, most - least + 1);
+}
+
+/* push_make_leaf_room does what the numbers say, item by item; S5 to S8. */
+static void check_room(struct dice *dice, struct push_counters *sum)
+{
+    struct wood wood = pick_wood(dice);
+    bool extends, far = wood.nleaves > 1;
+    uint32_t cost = pick_cost(dice, &wood, &extends);
+    struct push_policy rules = rules_make((unsigned)dice_below(dice, 8));
+    struct growth limits = {.shadow_first = dice_below(dice, 2)};
+    if (cost == 0)
+        return;
+    rules_open(&grove, &rules, 4096, &limits, 1);
+    wood_plant(&wood, &grove, far);
+    heap_commit(&grove.heap);
+    struct path path;
+    wood_path(&wood, &grove, far, &path);
+    if (limits.shadow_first)
+        expect_success(path_claim(&grove.tree, &path, 0));
+    struct gap gap = grove_gap(&grove, &path);
+    uint32_t number = extends ? gap.behind : gap.before + 2;
+    struct key key = grove_key(number);
+    struct room room = {&key, cost, extends};
+    struct snapshot snapshot;
+    snapshot_take(&snapshot, &grove);
+    uint64_t splits = grove.growth.counters.splits;
+
+    uint32_t made = wood_make_room(&wood, &rules, cost, extends);
+    expect_success(push_make_leaf_room(&grove.tree, &path, &room));
+    struct gap after = grove_gap(&grove, &path);
+    expect(leaf_left(&grove.tree, path.nodes[0]) >= cost, "no room (S5)");
+    expect(after.before == gap.before && after.behind == gap.behind, "another gap (S6)");
+    expect(grove.growth.counters.splits - splits == made && made <= 2, "%u leaves made (S8)", made);
+    wood_compare(&wood, &grove, path.nodes[grove.tree.level ? 1 : 0]);
+    expect(path.slots[1] == wood.at && path.slots[0] == wood.slot, "another place");
+    rules_sum(sum, &rules.counters);
+    grove_fill(&grove, &path, number, extends ? cost : cost - 25);
+    if (!limits.shadow_first)
+        expect(snapshot_compare(&snapshot, &grove).wasted <= !far, "wasted");
+    grove_check(&grove);
+    snapshot_free(&snapshot);
+    grove_close(&grove);
+}
+
+START_TEST(room_in_random_leaves)
+{
+    struct push_counters sum = {0};
+    struct dice dice = {4};
+    for (unsigned i = 0; i < 120000; i++)
+        check_room(&dice, &sum);
+    for (unsigned reason = 0; reason < PUSH_FOR_DELETE; reason++)
+        for (unsigned outcome = 0; outcome < PUSH_OUTCOMES; outcome++) {
+            ck_assert_int_eq(sum.right[reason][outcome] > 0, is_possible(1, reason, outcome));
+            ck_assert_int_eq(sum.left[reason][outcome] > 0, is_possible(-1, reason, outcome));
+        }
+}
+END_TEST
+
+/* The largest item there can be goes in by all rules; one byte more is refused before anything is
+ * touched, and so is an item that is to grow beyond it. */
+START_TEST(the_largest)
+{
+    static const uint32_t sizes[] = {100, 900, 0, 5, 900, 960, 30, 2000, 1900};
+    static const uint32_t nitems[] = {3, 4, 2};
+    for (unsigned number = 0; number < RULES; number++) {
+        struct push_policy rules = rules_make(number);
+        struct growth limits = {0};
+        for (uint32_t at = 1; at <= 40; at++) {
+            rules_open(&grove, &rules, 4096, &limits, 1);
+            grove_plant(&grove, nitems, 3, sizes, 8);
+            grove.keys = 48;
+            heap_commit(&grove.heap);
+            struct grove_item item = grove.items[at];
+            struct step step = {
+                .kind = item.is_there ? STEP_EXTEND : STEP_INSERT,
+                .count = 1,
+                .items = {{at, 3971 - item.size, item.is_there ? item.seed : 7}},
+            };
+            struct snapshot snapshot;
+            uint64_t done;
+            snapshot_take(&snapshot, &grove);
+            expect_failure(EOVERFLOW, "a leaf holds", step_do(&grove, &step, &done));
+            ck_assert_uint_eq(snapshot_compare(&snapshot, &grove).untouched, snapshot.count);
+            snapshot_free(&snapshot);
+            step.items[0].size--;
+            expect_success(step_do(&grove, &step, &done));
+            step_note(&grove, &step, done);
+            grove_check(&grove);
+            grove_close(&grove);
+        }
+    }
+}
+END_TEST
+
+/* The kernel's rules, and those before the patch of 2013. */
+START_TEST(named_rules)
+{
+    struct push_policy kernel = push_policy_kernel(), before = push_policy_2013();
+    ck_assert(kernel.shortcut && kernel.need && kernel.left_discount);
+    ck_assert(!before.shortcut && !before.need && !before.left_discount);
+    for (unsigned i = 0; i < 2; i++) {
+        const struct push_policy *rules = i ? &kernel : &before;
+        ck_assert(!rules->shortcut_left && !rules->append && !rules->three);
+        ck_assert_uint_eq(rules->merge, 3);
+        ck_assert_uint_eq(rules->balance, 4);
+        ck_assert(rules->policy.leaf == push_make_leaf_room);
+        ck_assert(rules->policy.node == push_make_node_room);
+        ck_assert(rules->policy.merge == delete_merge);
+        ck_assert(rules->policy.balance == push_balance);
+        ck_assert_uint_eq(rules->counters.node_pushes, 0);
+    }
+}
+END_TEST
+
+/* With `append` what comes in order fills each leaf, and nothing moves from leaf to leaf. */
+START_TEST(appending)
+{
+    for (unsigned append = 0; append < 2; append++) {
+        struct push_policy rules = rules_make(append ? 16 : 0);
+        struct growth limits = {.max_items = 4};
+        rules_open(&grove, &rules, 4096, &limits, 1);
+        struct step step = {.kind = STEP_INSERT, .count = 1};
+        for (uint32_t number = 4; number <= 400; number += 4) {
+            uint64_t done;
+            step.items[0] = (struct step_item){number, 50, number};
+            expect_success(step_do(&grove, &step, &done));
+            step_note(&grove, &step, done);
+        }
+        struct census census = grove_check(&grove);
+        ck_assert_uint_eq(census.leaves, 25); /* pushes to the left fill them, too */
+        ck_assert_int_eq(grove.growth.counters.bytes_between == 0, append);
+        grove_close(&grove);
+    }
 }
 END_TEST
 
@@ -207,5 +377,6 @@ START_TEST(every_fault_more)
 }
 END_TEST
 
-SUITE(make_room, 120, small_runs, small_runs_shadow_first, long_runs_4k, long_runs_16k, long_runs_64k,
-      deletion_without_pushing, every_fault, every_fault_more)
+SUITE(make_room, 120, named_rules, appending, the_largest, room_in_random_leaves, small_runs,
+      small_runs_shadow_first, long_runs_4k, long_runs_16k, long_runs_64k, deletion_without_pushing,
+      every_fault, every_fault_more)

@@ -1,7 +1,8 @@
 # What the chapters show of the source (needs definitions.awk): awk -v sources="FILES" -v errors=FILE ...
 # CHAPTERS. Prints "file shown total", in the order of the sources; what is wrong goes to errors as
-# "file message". The files of the heart are shown whole, but for those named cmd_*.c, and
-# lab*.[ch], which measure and draw; in every other file each function that is not static is shown whole or stands in its chapter's list:
+# "file message". The files of the heart are shown whole, but for those named cmd_*.c and
+# lab*.[ch], the commands and what they measure and draw with; in every other file each function that is
+# not static is shown whole or stands in its chapter's list:
 #   **Not shown**
 #   - `file.c`: `name`, `name`: the reason.
 #   - `file.c`: whole file: the reason.

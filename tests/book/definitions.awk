@@ -5,7 +5,8 @@
 # struct with its _Static_asserts); each name defined in it selects the whole unit. A comment that
 # stands alone goes with the unit after it; the one in the first line of the file is top-comment. An
 # enum without a name goes by its first enumerator. `struct NAME` is the structure where a function
-# has the same name. A prototype has a name where the file does not define the function.
+# has the same name. A prototype, and a structure that is only announced,
+# has a name where the file does not define it.
 # Never shown: #include lines, the include guard (its macro ends in _H), and marker lines.
 # Markers, `/* excerpt NAME */` and `/* end NAME */`, name the lines between them.
 #
@@ -61,7 +62,11 @@ function define(file, s, inside,    unit, head, tail, is_pointer) {
         add_name("D", file, first_identifier(substr(s, RLENGTH)), unit)
         return
     }
-    if (s ~ /^_Static_assert|^;?$|^(struct|union|enum) [A-Za-z0-9_]+;$/) return
+    if (s ~ /^_Static_assert|^;?$/) return
+    if (s ~ /^(struct|union|enum) [A-Za-z0-9_]+;$/) {
+        sub(/^[a-z]+ /, "", s); add_name("P", file, first_identifier(s), unit)
+        return
+    }
     if (s ~ /^typedef /) {
         if (match(s, /\( ?\*/)) { add_name("D", file, first_identifier(substr(s, RSTART)), unit); return }
         sub(/(\[[^]]*\])*;$/, "", s)
