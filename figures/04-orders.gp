@@ -2,10 +2,10 @@
 set datafile separator ","
 set datafile columnheaders
 data = "data/04-orders.counts.csv"
-dark = "#12304d"; middle = "#2f6fa8"; light = "#9cc3e6"; orange = "#dd9433"; grey = "#999999"
+dark = "#12304d"; middle = "#2f6fa8"; orange = "#dd9433"
 array order[4] = ["ascending", "descending", "streams", "random"]
 array rule[5] = ["split", "append", "kernel", "coppice", "kernel +three"]
-array colour[5] = [light, grey, middle, dark, orange]
+array colour[5] = ["#ffffff", "#d4d4d4", middle, dark, orange]
 set print $bars
 cell(o, p, name) = strcol("order") eq o && strcol("policy") eq p && column("node_size") == 4096 ? column(name) : NaN
 do for [o = 1:4] {

@@ -2,10 +2,11 @@
 set datafile separator ","
 set datafile columnheaders
 data = "data/04-rules.counts.csv"
-dark = "#12304d"; middle = "#2f6fa8"; light = "#9cc3e6"; orange = "#dd9433"; grey = "#999999"
+dark = "#12304d"; middle = "#2f6fa8"; orange = "#dd9433"; grey = "#777777"
 array mix[5] = ["overwrite", "relog", "rndwr", "seqwr", "streams"]
 array rule[5] = ["2013 +need", "2013 +left-discount", "2013 +shortcut", "kernel", "coppice"]
-array colour[5] = [light, grey, orange, middle, dark]
+array colour[5] = ["#ffffff", "#d4d4d4", orange, middle, dark]
+array ink[5] = [grey, grey, orange, middle, dark]
 array mark[5] = [8, 4, 7, 5, 9]
 array base[5]; array dirtied[5]
 cell(m, p, name) = strcol("mix") eq m && strcol("policy") eq p && column("node_size") == 4096 ? column(name) : NaN
@@ -50,5 +51,5 @@ set xtics ()
 do for [m = 1:5] { set xtics add (sprintf("%s: %.4f", mix[m], dirtied[m]) m) }
 set xlabel "mix, and the leaves that an operation changed by the rules of 2013 (the axis does not begin at 0)"
 plot 100 with lines lc rgb "#888888" notitle, \
-     for [p = 1:5] $bars using (of(p)):4 with points pt mark[p] ps 1.6 lc rgb colour[p] notitle
+     for [p = 1:5] $bars using (of(p)):4 with points pt mark[p] ps 1.6 lc rgb ink[p] notitle
 unset multiplot

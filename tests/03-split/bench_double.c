@@ -28,7 +28,8 @@ static int count_tree(uint32_t node_size, uint32_t percent)
     struct lab lab;
     struct lab_measure measure;
     struct seeded keys = {1}, sizes = {2};
-    uint32_t most = node_size - (uint32_t)(sizeof(struct block_header) + sizeof(struct item_header));
+    uint32_t most =
+        node_size - (uint32_t)(sizeof(struct block_header) + sizeof(struct item_header));
     uint32_t limit = most * percent / 100;
     int result = grow_open(&lab, node_size, "split");
     lab.growth.policy = &counting_policy;

@@ -28,17 +28,17 @@ static int count_tree(uint32_t node_size, const char *policy, enum grow_order or
 
 static int counts(void)
 {
-    printf("# trees of 200,000 items of 53 bytes of data, grown by single insertions\n"
-           "# streams: 8 ascending streams, one item of each in turn\n"
-           "# between, within: bytes moved from leaf to leaf, and in leaves to open and close gaps,\n"
-           "# per insertion\n"
-           "node_size,policy,order,items,splits,double_splits,leaves,height,fill,between,within\n");
+    printf(
+        "# trees of 200,000 items of 53 bytes of data, grown by single insertions\n"
+        "# streams: 8 ascending streams, one item of each in turn\n"
+        "# between, within: bytes moved from leaf to leaf, and in leaves to open and close gaps,\n"
+        "# per insertion\n"
+        "node_size,policy,order,items,splits,double_splits,leaves,height,fill,between,within\n");
     int result = 0;
     for (uint32_t node_size = 4096; node_size <= NODE_SIZE_MAX; node_size *= 4)
         for (int policy = 0; policy < 2; policy++)
             for (int order = 0; order < GROW_ORDERS && result == 0; order++)
-                result =
-                    count_tree(node_size, policy ? "append" : "split", (enum grow_order)order);
+                result = count_tree(node_size, policy ? "append" : "split", (enum grow_order)order);
     if (result < 0)
         fprintf(stderr, "%s\n", fail_message());
     return result < 0;

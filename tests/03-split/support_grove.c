@@ -491,27 +491,31 @@ struct census grove_check(struct grove *grove)
 static void shoot_below(struct snapshot *snapshot, const struct grove *grove, uint64_t bytenr)
 {
     struct block *block = grove_block(grove, bytenr);
-    snapshot->shots = realloc(snapshot->shots, (snapshot->count + 1) * sizeof *snapshot->shots);
-    struct shot *shot = &snapshot->shots[snapshot->count++];
-    *shot = (struct shot){block, bytenr, block_generation(block), malloc(block->size)};
-    memcpy(shot->bytes, block->data, block->size);
+    struct shot *shot = &snapshot->shots[snapshot->count];
+    unsigned char *bytes = snapshot->bytes + snapshot->count++ * block->size;
+    *shot = (struct shot){block, bytenr, block_generation(block), bytes};
+    memcpy(bytes, block->data, block->size);
     for (uint32_t slot = 0; block_level(block) > 0 && slot < block_nritems(block); slot++)
         shoot_below(snapshot, grove, from_le64(node_ptr(block, slot)->blockptr));
 }
 
 void snapshot_take(struct snapshot *snapshot, struct grove *grove)
 {
-    *snapshot = (struct snapshot){.wasted = grove->heap.counters.wasted,
-                                  .shadowed = grove->heap.counters.shadowed};
+    size_t blocks = grove->heap.counters.allocated - grove->heap.counters.freed;
+    *snapshot = (struct snapshot){
+        .shots = malloc(blocks * sizeof *snapshot->shots),
+        .bytes = malloc(blocks * grove->heap.node_size),
+        .wasted = grove->heap.counters.wasted,
+        .shadowed = grove->heap.counters.shadowed,
+    };
     watch_forget(&grove->watch);
     shoot_below(snapshot, grove, grove->tree.bytenr);
 }
 
 void snapshot_free(struct snapshot *snapshot)
 {
-    for (size_t i = 0; i < snapshot->count; i++)
-        free(snapshot->shots[i].bytes);
     free(snapshot->shots);
+    free(snapshot->bytes);
 }
 
 /* Where the block lies now in the tree, 0 where it is no more. */
@@ -891,9 +895,9 @@ static void check_step(struct grove *grove, const struct step *step, struct seas
     sums->steps++;
 }
 
-/* Without shadow_first what is claimed is changed, or freed where nodes are not balanced. With one
- * exception: where the root is a leaf, and what comes before or behind all goes into a new one, the old
- * root is claimed and stays as it was. */
+/* Without shadow_first what is claimed is changed, or freed where nodes are not balanced. With
+ * one exception: where the root is a leaf, and what comes before or behind all goes into a new
+ * one, the old root is claimed and stays as it was. */
 static void check_waste(const struct grove *grove, const struct changes *changes, uint8_t level)
 {
     bool is_new_root = level == 0 && grove->tree.level > 0;

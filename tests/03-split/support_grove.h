@@ -1,7 +1,8 @@
-/* A grove: a tree on the heap, the model of what it should hold, and a watch over who changes what.
+/* A grove: a tree on the heap, the model of what it should hold, and a watch over who changes
+ * what.
  *
- * The keys of a grove are numbered 1 .. keys - 1 in their order, so the model is an array. The data of
- * an item is a stretch of random bytes that its seed tells, or zeros, seed 0.
+ * The keys of a grove are numbered 1 .. keys - 1 in their order, so the model is an array. The
+ * data of an item is a stretch of random bytes that its seed tells, or zeros, seed 0.
  */
 #ifndef SUPPORT_GROVE_H
 #define SUPPORT_GROVE_H
@@ -18,8 +19,8 @@ struct grove_item {
     uint32_t size, seed;
 };
 
-/* Stands between the tree and the heap: fails the n-th call, and knows what was made dirty. Claims of
- * what is claimed already are no calls that could fail. */
+/* Stands between the tree and the heap: fails the n-th call, and knows what was made dirty.
+ * Claims of what is claimed already are no calls that could fail. */
 struct watch {
     struct block_source source;
     struct block_owner owner;
@@ -50,8 +51,8 @@ struct grove {
 
 /* --- from the ground ---------------------------------------------------------------- */
 
-/* An empty tree. The growth gives policy, limits and shadow_first. The grove must be zeroed, or have
- * been in use before. */
+/* An empty tree. The growth gives policy, limits and shadow_first. The grove must be zeroed, or
+ * have been in use before. */
 void grove_open(struct grove *grove, uint32_t node_size, const struct growth *growth,
                 uint64_t seed);
 void grove_close(struct grove *grove);
@@ -59,8 +60,9 @@ void grove_close(struct grove *grove);
 /* The same blocks at other addresses, the same model. */
 void grove_copy(struct grove *copy, const struct grove *grove);
 
-/* Builds the tree of these leaves: `nitems[i]` items in leaf i, the sizes one after another; nodes of
- * `fanout` pointers. Item number j of all gets the key number 4 * j + 4. The tree must be new. */
+/* Builds the tree of these leaves: `nitems[i]` items in leaf i, the sizes one after another;
+ * nodes of `fanout` pointers. Item number j of all gets the key number 4 * j + 4. The tree must
+ * be new. */
 void grove_plant(struct grove *grove, const uint32_t *nitems, uint32_t nleaves,
                  const uint32_t *sizes, uint32_t fanout);
 
@@ -70,12 +72,12 @@ void grove_plant_nodes(struct grove *grove, const uint32_t *nptrs, uint32_t nnod
 /* The path to slot `slot` of the leaf that holds item number `first` of those planted in slot 0. */
 void grove_path(struct grove *grove, uint32_t first, uint32_t slot, struct path *path);
 
-/* Does what a caller of room_policy.leaf must do: puts item `number`, which is not there, or makes the
- * one that is there longer, by `bytes`; at the slot of the path, which is released. */
+/* Does what a caller of room_policy.leaf must do: puts item `number`, which is not there, or
+ * makes the one that is there longer, by `bytes`; at the slot of the path, which is released. */
 void grove_fill(struct grove *grove, struct path *path, uint32_t number, uint32_t bytes);
 
-/* The numbers of the items on both sides of the slot of a path, 0 and UINT32_MAX where there is none;
- * an empty leaf's too. */
+/* The numbers of the items on both sides of the slot of a path, 0 and UINT32_MAX where there is
+ * none; an empty leaf's too. */
 struct gap {
     uint32_t before, behind;
 };
@@ -102,15 +104,17 @@ bool grove_matches(struct grove *grove);
 /* The block of an address, without asking the source. */
 struct block *grove_block(const struct grove *grove, uint64_t bytenr);
 
+struct shot {
+    struct block *block;
+    uint64_t bytenr, generation;
+    const unsigned char *bytes;
+};
+
 /* All blocks of the tree and their bytes, to see what changes. Taken just after a commit. */
 struct snapshot {
     size_t count;
-    struct shot {
-        struct block *block;
-        uint64_t bytenr;
-        uint64_t generation;
-        unsigned char *bytes;
-    } * shots;
+    struct shot *shots;
+    unsigned char *bytes; /* of all of them */
     uint64_t wasted, shadowed;
 };
 
@@ -186,8 +190,8 @@ struct step step_pick(struct grove *grove, const struct season *season, bool gro
 /* Runs a season in an open grove; every step is checked against the model. */
 void grove_live(struct grove *grove, const struct season *season, struct season_sums *sums);
 
-/* Runs a step on copies of the grove, with each of its gets, claims and allocations failing, alone and
- * with all behind it, in each way; then on the grove itself. The number of faults. */
+/* Runs a step on copies of the grove, with each of its gets, claims and allocations failing,
+ * alone and with all behind it, in each way; then on the grove itself. The number of faults. */
 uint64_t grove_fail(struct grove *grove, const struct step *step);
 
 #endif

@@ -30,8 +30,8 @@ static void plant(bool is_new)
 
 /* --- claims ------------------------------------------------------------------------- */
 
-/* A claim of a path shadows the blocks from the root to its level, once; all others stay. The pointers
- * lead to the shadows. */
+/* A claim of a path shadows the blocks from the root to its level, once; all others stay. The
+ * pointers lead to the shadows. */
 START_TEST(claims_of_paths)
 {
     for (uint32_t leaf = 0; leaf < LEAVES; leaf++)
@@ -165,8 +165,8 @@ END_TEST
 
 /* --- keys --------------------------------------------------------------------------- */
 
-/* The first key of each leaf changes: in its pointer, and as far up as that is the first; no byte of
- * any other block, and nothing but the key. */
+/* The first key of each leaf changes: in its pointer, and as far up as that is the first; no byte
+ * of any other block, and nothing but the key. */
 START_TEST(low_keys)
 {
     for (uint32_t leaf = 0; leaf < LEAVES; leaf++) {
@@ -225,6 +225,13 @@ START_TEST(pointers_put_in)
                 grove.growth.owner->allocate(grove.growth.owner, &grove.tree, 0, &fresh));
             path.slots[1] += behind;
             path_insert_ptr(&grove.tree, &path, 1, path.slots[1], &key, fresh);
+            bool is_first = path.slots[1] == 0; /* of its node, and so on up */
+            for (unsigned level = 2; level <= 3; level++) {
+                struct key above = node_key(path.nodes[level], path.slots[level]);
+                expect((key_compare(&above, &key) == 0) == is_first, "leaf %u: level %u", leaf,
+                       level);
+                is_first = is_first && path.slots[level] == 0;
+            }
             path_replace(&grove.tree, &path, 0, fresh);
             path.slots[0] = 0;
             grove.keys = GROVE_KEYS;
@@ -244,7 +251,8 @@ static uint32_t next_leaf(uint32_t way, uint32_t i, struct dice *dice, const boo
     return leaf;
 }
 
-/* All leaves go, in many orders: a node without pointers goes too, and the last root is an empty leaf. */
+/* All leaves go, in many orders: a node without pointers goes too, and the last root is an empty
+ * leaf. */
 START_TEST(pointers_taken_out)
 {
     for (uint32_t way = 0; way < 40; way++) {

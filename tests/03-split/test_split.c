@@ -10,9 +10,10 @@ static struct grove grove;
 
 /* --- the decision ------------------------------------------------------------------- */
 
-/* The decision table of the kernel, row by row: what must be so (Y), must not be (N), or does not matter
- * (a dot), in the order of the conditions:
- *   p >= mid | n == 1 | the half of p and S do not fit | p == n | p == 0 | extends | U(p, n) + S > R */
+/* The decision table of the kernel, row by row: what must be so (Y), must not be (N), or does not
+ * matter (a dot), in the order of the conditions:
+ *   p >= mid | n == 1 | p's half and S do not fit | p == n | p == 0 | extends | U(p, n) + S > R
+ */
 static const struct row {
     const char *conditions;
     enum split_way way;
@@ -223,8 +224,8 @@ END_TEST
 
 static struct room_policy *const policies[] = {&split_policy, &append_policy};
 
-/* The largest item there can be goes in; one byte more is refused, and not one byte of any block has
- * changed. The same for an item that grows. */
+/* The largest item there can be goes in; one byte more is refused, and not one byte of any block
+ * has changed. The same for an item that grows. */
 START_TEST(the_largest)
 {
     static const uint32_t node_sizes[] = {4096, 16384, 65536};
@@ -362,7 +363,8 @@ START_TEST(at_the_end)
 }
 END_TEST
 
-/* What comes in order fills each leaf, and nothing moves; in the middle append_policy splits as ever. */
+/* What comes in order fills each leaf, and nothing moves; in the middle append_policy splits as
+ * ever. */
 START_TEST(appending)
 {
     for (unsigned way = 0; way < 2; way++) {

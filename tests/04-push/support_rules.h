@@ -9,8 +9,8 @@
 
 enum { RULES = 256, RULES_KERNEL = 7 }; /* combinations; which of them is the kernel's */
 
-/* Combination `number`: bit 0 shortcut, 1 need, 2 left_discount, 3 shortcut_left, 4 append, 5 three;
- * 6 merges below a quarter and not a third, 7 balances at a half and not a quarter. */
+/* Combination `number`: bit 0 shortcut, 1 need, 2 left_discount, 3 shortcut_left, 4 append, 5
+ * three; 6 merges below a quarter and not a third, 7 balances at a half and not a quarter. */
 struct push_policy rules_make(unsigned number);
 
 /* An empty grove that grows and shrinks by these rules, which it keeps using. */

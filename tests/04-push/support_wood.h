@@ -1,6 +1,6 @@
-/* What Linux does with leaves, on numbers alone: a second statement of sections 2 to 5 and 7 of the
- * notes on the kernel, to hold the code against. Loops run as they do there, and nothing is shared with
- * the code under test.
+/* What Linux does with leaves, on numbers alone: a second statement of sections 2 to 5 and 7 of
+ * the notes on the kernel, to hold the code against. Loops run as they do there, and nothing is
+ * shared with the code under test.
  */
 #ifndef SUPPORT_WOOD_H
 #define SUPPORT_WOOD_H
@@ -39,13 +39,14 @@ uint32_t wood_make_room(struct wood *wood, const struct push_policy *rules, uint
 /* btrfs_del_items: takes items out of the path's leaf, and merges it. */
 void wood_delete(struct wood *wood, const struct push_policy *rules, uint32_t count);
 
-/* Plants these leaves, in units of `unit` bytes of cost, as children of one root; of 4 KiB. With `far`
- * there are two nodes more, one to the left and one to the right, of a leaf each, under a higher root.
- * The path, of a grove whose first planted leaf item is `first`. */
+/* Plants these leaves under one node, of a grove of 4 KiB blocks. With `far`, which asks for two
+ * leaves at least, there are as many small leaves before and behind them, under other nodes. */
 void wood_plant(const struct wood *wood, struct grove *grove, bool far);
+
+/* The path to where the wood's is. */
 void wood_path(const struct wood *wood, struct grove *grove, bool far, struct path *path);
 
-/* Are the leaves those of the wood, in the node of the path? And is the path where the wood's is? */
+/* The leaves under the node are those of the wood. A leaf stands for itself. */
 void wood_compare(const struct wood *wood, struct grove *grove, const struct block *node);
 
 #endif

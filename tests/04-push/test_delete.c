@@ -46,7 +46,8 @@ static enum merge_way merge_way(const struct push_counters *counters)
     return left[PUSH_NO_NEIGHBOUR] + left[PUSH_NO_ROOM] ? MERGE_FAILED : MERGE_NONE;
 }
 
-/* Items go, with those behind them where `count` says so; the leaves are merged as the numbers say. */
+/* Items go, with those behind them where `count` says so; the leaves are merged as the numbers
+ * say. */
 static enum merge_way check_delete(struct dice *dice)
 {
     struct wood wood = pick_wood(dice);

@@ -10,7 +10,7 @@ static struct grove grove;
 /* --- random runs against the model -------------------------------------------------- */
 
 static const uint32_t small_limits[][2] = {{3, 8},  {3, 9}, {4, 8}, {5, 10},
-                                     {7, 11}, {0, 8}, {6, 0}, {0, 0}};
+                                           {7, 11}, {0, 8}, {6, 0}, {0, 0}};
 
 static void add_rules(const struct push_policy *rules, struct push_counters *sum, uint64_t *splits,
                       uint64_t *doubles)
@@ -26,13 +26,15 @@ static const char *const outcomes[] = {"no neighbour", "no room", "nothing fits"
 
 /* Outcomes that cannot be:
  *   - to the left there is no shortcut (push_shortcut_left is a function of its own);
- *   - before a double split the slot is never behind all items: then the plan is SPLIT_EMPTY_RIGHT;
+ *   - before a double split the slot is never behind all items: then the plan is
+ *     SPLIT_EMPTY_RIGHT;
  *   - to empty a leaf is no use of the shortcut, which moves nothing;
- *   - deletion asks for a neighbour that has room for the leaf's first item (left) or for all of them
- *     (right), and counts nothing for a new one, so with the ticket something always fits;
- *   - before a double split U(p, n) + S > R, and U(0, n) <= R, so S > U(0, p). A left leaf with room
- *     for S has it for item 0; with the discount the ticket is S - R + U(0, n) > U(0, p), and it has
- *     again. (What went right just before was all from p on: the slot is at an edge then.) */
+ *   - deletion asks for a neighbour that has room for the leaf's first item (left) or for all of
+ *     them (right), and counts nothing for a new one, so with the ticket something always fits;
+ *   - before a double split U(p, n) + S > R, and U(0, n) <= R, so S > U(0, p). A left leaf with
+ *     room for S has it for item 0; with the discount the ticket is S - R + U(0, n) > U(0, p),
+ *     and it has again. (What went right just before was all from p on: the slot is at an edge
+ *     then.) */
 static bool is_possible(int side, enum push_reason reason, enum push_outcome outcome)
 {
     if (outcome == PUSH_SHORTCUT)
@@ -312,7 +314,8 @@ START_TEST(long_runs_64k)
 }
 END_TEST
 
-/* The policies of chapter 03 know nothing of merging and balancing: blocks go when they are empty. */
+/* The policies of chapter 03 know nothing of merging and balancing: blocks go when they are
+ * empty. */
 START_TEST(deletion_without_pushing)
 {
     static struct room_policy *const policies[] = {&split_policy, &append_policy};

@@ -274,8 +274,8 @@ static uint32_t number_behind(const struct wood *wood, uint32_t leaf)
     return 4 * number + 2;
 }
 
-/* P6. What comes behind all items of a full leaf goes to the front of the right one. The left one is as
- * it was, not even shadowed; the right one's key falls, and no key above that changes. */
+/* P6. What comes behind all items of a full leaf goes to the front of the right one. The left one
+ * is as it was, not even shadowed; the right one's key falls, and no key above that changes. */
 START_TEST(the_shortcut)
 {
     for (unsigned shadow_first = 0; shadow_first < 2; shadow_first++)
@@ -322,8 +322,8 @@ START_TEST(the_shortcut)
 }
 END_TEST
 
-/* The mirror image is taken for what comes before all items of a leaf, is not an extension, and where
- * the left one has just the room. Nothing is claimed for it. */
+/* The mirror image is taken for what comes before all items of a leaf, is not an extension, and
+ * where the left one has just the room. Nothing is claimed for it. */
 START_TEST(the_mirror_image)
 {
     uint64_t taken = 0;

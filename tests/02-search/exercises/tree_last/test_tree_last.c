@@ -34,8 +34,7 @@ static void add_pointer(struct block *node, const struct block *child)
 {
     uint32_t slot = block_nritems(node);
     struct key key = block_level(child) ? node_key(child, 0) : leaf_key(child, 0);
-    *node_ptr(node, slot) =
-        (struct key_ptr){key_to_disk(&key), to_le64(child->bytenr), to_le64(1)};
+    *node_ptr(node, slot) = (struct key_ptr){key_to_disk(&key), to_le64(child->bytenr), to_le64(1)};
     block_header(node)->nritems = to_le32(slot + 1);
 }
 
@@ -62,14 +61,17 @@ static uint64_t build(struct array_source *array, unsigned height, uint64_t *nex
 START_TEST(test_every_height)
 {
     struct array_source *array = calloc(1, sizeof *array);
-    array->source = (struct block_source){array_get, array_put};
+    array->source = (struct block_source){.get = array_get, .put = array_put};
     for (unsigned i = 0; i < BLOCKS; i++)
         array->blocks[i] = (struct block){.data = calloc(1, SIZE), .size = SIZE};
     for (unsigned height = 1; height <= 4; height++) {
         uint64_t next_block = 0, next_key = 1;
         uint64_t root = build(array, height, &next_block, &next_key);
-        struct tree tree = {.source = &array->source, .id = FS_TREE_OBJECTID, .bytenr = root,
-                            .level = (uint8_t)(height - 1), .generation = 1};
+        struct tree tree = {.source = &array->source,
+                            .id = FS_TREE_OBJECTID,
+                            .bytenr = root,
+                            .level = (uint8_t)(height - 1),
+                            .generation = 1};
         struct path path = {0};
         ck_assert_int_eq(tree_last(&tree, &path), 0);
         ck_assert_uint_eq(path_key(&path).objectid, next_key - 1);
@@ -85,7 +87,7 @@ END_TEST
 
 START_TEST(test_empty_tree)
 {
-    struct array_source array = {.source = {array_get, array_put}};
+    struct array_source array = {.source = {.get = array_get, .put = array_put}};
     unsigned char bytes[SIZE];
     array.blocks[0] = (struct block){.data = bytes, .size = SIZE};
     leaf_init(&array.blocks[0], 1, CSUM_TREE_OBJECTID);

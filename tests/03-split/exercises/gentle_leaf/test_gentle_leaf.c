@@ -90,8 +90,7 @@ START_TEST(test_large_items)
     struct garden gentle, kernel;
     grow(&gentle, &gentle_policy, MOST);
     grow(&kernel, &split_policy, MOST);
-    ck_assert_uint_lt(gentle.growth.counters.double_splits,
-                      kernel.growth.counters.double_splits);
+    ck_assert_uint_lt(gentle.growth.counters.double_splits, kernel.growth.counters.double_splits);
     ck_assert_uint_gt(gentle.growth.counters.double_splits, 0);
 }
 END_TEST
