@@ -88,45 +88,84 @@ static void put_run(struct tree *tree, struct path *path, const struct item *ite
         path_set_low_key(tree, path, 1, &items[0].key);
 }
 
-/* Inserts as many of the items as one leaf takes: *run of them. */
-static int insert_run(struct tree *tree, const struct item *items, size_t count, size_t *run)
+/* Does `key` belong right behind the item that the path leads to? */
+static bool is_next(const struct tree *tree, const struct path *path, const struct key *key)
 {
-    struct path path = {0};
-    int result = search_to_change(tree, &items[0].key, &path);
+    struct key before = path_key(path), bound;
+    if (key_compare(key, &before) <= 0)
+        return false;
+    if (path->slots[0] + 1 < block_nritems(path->nodes[0]))
+        bound = leaf_key(path->nodes[0], path->slots[0] + 1);
+    else if (!path_bound(tree, path, 0, &bound))
+        return true;
+    return key_compare(key, &bound) < 0;
+}
+
+/* To the place where the key belongs: as search_to_change. */
+static int find_place(struct tree *tree, const struct key *key, struct path *path)
+{
+    if (path->nodes[0] && is_next(tree, path, key)) {
+        path->slots[0]++;
+        return 1;
+    }
+    path_release(tree, path);
+    return search_to_change(tree, key, path);
+}
+
+/* Inserts as many of the items as one leaf takes: *run of them. The path is at an item next to which
+ * the first may belong, or released; afterwards it is at the last one that was inserted. */
+static int insert_run(struct tree *tree, struct path *path, const struct item *items, size_t count,
+                      size_t *run)
+{
+    int result = find_place(tree, &items[0].key, path);
     if (result == 1) {
         struct room room = {.key = &items[0].key};
-        *run = run_length(tree, &path, items, count, &room.cost);
+        *run = run_length(tree, path, items, count, &room.cost);
         result = 0;
-        if (leaf_left(tree, path.nodes[0]) < room.cost)
-            result = tree_make_room(tree, &path, &room);
+        if (leaf_left(tree, path->nodes[0]) < room.cost)
+            result = tree_make_room(tree, path, &room);
         if (result == 0)
-            result = path_claim(tree, &path, 0);
-        if (result == 0)
-            put_run(tree, &path, items, *run);
+            result = path_claim(tree, path, 0);
+        if (result == 0) {
+            put_run(tree, path, items, *run);
+            path->slots[0] += (uint32_t)*run - 1;
+            return 0;
+        }
     } else if (result == 0) {
         char text[KEY_TEXT_SIZE];
         result = fail(EEXIST, "tree %" PRIu64 " has an item %s already", tree->id,
                       key_format(&items[0].key, text));
     }
-    path_release(tree, &path);
+    path_release(tree, path);
     return result;
 }
 
 int tree_insert(struct tree *tree, const struct key *key, const void *data, uint32_t size)
 {
+    struct path path = {0};
+    int result = tree_insert_next(tree, &path, key, data, size);
+    path_release(tree, &path);
+    return result;
+}
+
+int tree_insert_next(struct tree *tree, struct path *path, const struct key *key, const void *data,
+                     uint32_t size)
+{
     struct item item = {*key, data, size};
     size_t run;
-    return insert_run(tree, &item, 1, &run);
+    return insert_run(tree, path, &item, 1, &run);
 }
 
 int tree_insert_batch(struct tree *tree, const struct item *items, size_t count, size_t *inserted)
 {
+    struct path path = {0};
     int result = 0;
     for (*inserted = 0; *inserted < count && result == 0;) {
         size_t run = 0;
-        result = insert_run(tree, items + *inserted, count - *inserted, &run);
+        result = insert_run(tree, &path, items + *inserted, count - *inserted, &run);
         *inserted += result == 0 ? run : 0;
     }
+    path_release(tree, &path);
     return result;
 }
 

@@ -22,8 +22,14 @@ struct item {
 /* 0; EEXIST; EOVERFLOW when no leaf can hold it; an error of the owner or of the source. */
 int tree_insert(struct tree *tree, const struct key *key, const void *data, uint32_t size);
 
-/* Inserts `count` items, whose keys ascend, with one search for each run that goes into one leaf. On
- * failure those before *inserted are in the tree and the others are not. */
+/* The same for keys that come in order. The path, zeroed at first, stays at the item that was inserted;
+ * an item that belongs right behind it needs no search. The caller releases the path before the tree
+ * is changed in another way, and at the end; after an error it is released. */
+int tree_insert_next(struct tree *tree, struct path *path, const struct key *key, const void *data,
+                     uint32_t size);
+
+/* Inserts `count` items, whose keys ascend, in runs: as many at a time as one leaf takes. On failure
+ * those before *inserted are in the tree and the others are not. */
 int tree_insert_batch(struct tree *tree, const struct item *items, size_t count, size_t *inserted);
 
 /* Searches for an item that is to be changed in place: 0 and a claimed path, 1 where it is not

@@ -174,6 +174,32 @@ START_TEST(in_place)
 }
 END_TEST
 
+/* On the way to a leaf that has to be split, a node is divided when it has room for three pointers or
+ * less; and no node is, where the leaf has room. */
+START_TEST(almost_full_nodes)
+{
+    for (uint32_t max_ptrs = 8; max_ptrs <= 20; max_ptrs++)
+        for (uint32_t n = max_ptrs - 6; n <= max_ptrs; n++) {
+            const uint32_t nptrs[] = {n, n};
+            struct growth growth = {.policy = &split_policy, .max_ptrs = max_ptrs};
+            grove_open(&grove, 4096, &growth, 1);
+            grove_plant_nodes(&grove, nptrs, 2);
+            uint64_t splits = grove.growth.counters.node_splits;
+            struct step step = {.kind = STEP_INSERT, .count = 1, .items = {{5, 10, 1}}};
+            for (unsigned is_large = 0; is_large < 2; is_large++) {
+                uint64_t done;
+                expect_success(step_do(&grove, &step, &done));
+                step_note(&grove, &step, done);
+                ck_assert_uint_eq(grove.growth.counters.node_splits - splits,
+                                  is_large && n >= max_ptrs - 3);
+                step.items[0] = (struct step_item){6, 3970, 1};
+            }
+            grove_check(&grove);
+            grove_close(&grove);
+        }
+}
+END_TEST
+
 /* --- random runs against the model -------------------------------------------------- */
 
 static void live(uint32_t node_size, const struct growth *growth, const struct season *season,
@@ -280,5 +306,5 @@ START_TEST(every_fault)
 }
 END_TEST
 
-SUITE(insert, 60, refusals, no_data, runs, long_batch, broken_batches, in_place, small_runs,
-      long_runs_4k, long_runs_16k, long_runs_64k, every_fault)
+SUITE(insert, 60, refusals, no_data, runs, long_batch, broken_batches, almost_full_nodes, in_place,
+      small_runs, long_runs_4k, long_runs_16k, long_runs_64k, every_fault)
