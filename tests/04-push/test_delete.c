@@ -84,6 +84,9 @@ static enum merge_way check_delete(struct dice *dice)
     grove_check(&grove);
     snapshot_free(&snapshot);
     grove_close(&grove);
+    /* Who has the ticket finds something that fits. */
+    ck_assert_uint_eq(rules.counters.left[PUSH_FOR_DELETE][PUSH_NOTHING_FITS], 0);
+    ck_assert_uint_eq(rules.counters.right[PUSH_FOR_DELETE][PUSH_NOTHING_FITS], 0);
     return merge_way(&rules.counters);
 }
 
