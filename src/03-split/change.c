@@ -118,6 +118,7 @@ void path_remove_ptr(struct tree *tree, struct path *path, unsigned level)
     struct growth *growth = tree->growth;
     struct block *node = path->nodes[level];
     uint32_t slot = path->slots[level];
+    assert(slot < block_nritems(node));
     if (block_nritems(node) == 1 && level < tree->level) {
         path->nodes[level] = NULL;
         path_remove_ptr(tree, path, level + 1);

@@ -5,8 +5,7 @@
  * room stays moved.
  *
  * The kernel's names: btrfs_insert_item, btrfs_insert_empty_items, btrfs_search_slot with cow,
- * btrfs_extend_item, btrfs_truncate_item,
- * btrfs_set_item_key_safe.
+ * btrfs_extend_item, btrfs_truncate_item, btrfs_set_item_key_safe.
  */
 #ifndef INSERT_H
 #define INSERT_H

@@ -11,8 +11,8 @@
 extern const char policy_default[];
 
 /* Gives `growth` the policy that the text names, with counters at zero; policy_close frees it.
- * EINVAL, and the message
- * tells which there are, for "help" and for every name that there is not; ENOMEM. */
+ * EINVAL, with a message that tells which there are, for "help" and every name that there is not;
+ * ENOMEM. */
 int policy_open(const char *text, struct growth *growth);
 void policy_close(struct growth *growth);
 

@@ -67,18 +67,24 @@ struct push {
 
 /* The policy of this chapter. Each rule can be switched off; together they are the kernel's. */
 struct push_policy {
-    struct room_policy policy;
-    bool shortcut; /* what comes behind all items of the leaf goes to the front of the right one
-                           if that has room: the patch of 2013 */
-    bool need;     /* pushing right, what the leaf has left counts towards the need, unless the
-                           new item goes behind all */
-    bool left_discount; /* pushing left, likewise, unless it goes before all */
-    bool
-        shortcut_left; /* the mirror image: what comes before all goes to the end of the left one */
-    bool append;       /* split_append for what comes behind all items of the tree */
-    bool three;        /* two full leaves are split into three */
-    uint32_t merge;    /* a leaf that uses less than one part in `merge` is merged */
-    uint32_t balance;  /* a node with no more than one part in `balance` is balanced */
+    struct room_policy policy; /* must be first: tree->growth->policy points to it */
+
+    /* What comes behind all items of the leaf goes to the front of the right one if that has room:
+     * the patch of 2013. */
+    bool shortcut;
+    /* Pushing right, what the leaf has left counts towards the need, unless the new item goes behind
+     * all. Pushing left, likewise, unless it goes before all. */
+    bool need, left_discount;
+    /* The mirror image of the shortcut: what comes before all goes to the end of the left one. */
+    bool shortcut_left;
+    /* split_append for what comes behind all items of the tree. */
+    bool append;
+    /* Two full leaves are split into three. */
+    bool three;
+    /* A leaf that uses less than one part in `merge` is merged; a node with no more than one part in
+     * `balance` is balanced. */
+    uint32_t merge, balance;
+
     struct push_counters {
         uint64_t right[PUSH_REASONS][PUSH_OUTCOMES], left[PUSH_REASONS][PUSH_OUTCOMES];
         uint64_t shortcuts_left, threes;
@@ -87,7 +93,7 @@ struct push_policy {
     } counters;
 };
 
-/* Linux since November 2013; what it was before; and the kernel's rules with those added that paid
+/* Linux since the end of 2013; what it was before; and the kernel's rules with those added that paid
  * when measured, which is what the rest of this program uses, with growth.shadow_first false. */
 struct push_policy push_policy_kernel(void);
 struct push_policy push_policy_2013(void);
