@@ -21,7 +21,7 @@ static void draw_leaf(const struct drawing *drawing, const struct block *leaf)
         key_format(&key, first);
     }
     fprintf(file, "  b%" PRIu64 " [label=\"%s\\n%u item%s, %.0f %%\", ", leaf->bytenr, first,
-            nritems, 100 * fill);
+            nritems, nritems == 1 ? "" : "s", 100 * fill);
     if (fill < 0.005 || fill > 0.995)
         fprintf(file, "style=filled, fillcolor=\"%s\"];\n", fill < 0.5 ? "#ffffff" : "#a8c8e8");
     else

@@ -31,9 +31,12 @@ int delete_merge(struct tree *tree, struct path *path)
         .limit = UINT32_MAX,
         .empty = true,
     };
+    uint32_t before = block_nritems(leaf), slot = path->slots[0];
     int outcome = push_leaf_left(rules, tree, path, &push);
     uint32_t nritems = block_nritems(path->nodes[0]);
-    if (outcome >= 0 && nritems > 0) {
+    /* The kernel's path would have gone left with the place of the deletion, and it ends there. */
+    bool stays = slot >= before - nritems;
+    if (outcome >= 0 && nritems > 0 && stays) {
         push.ticket = leaf_used(tree, path->nodes[0], 0, nritems); /* D2 */
         push.limit = 0;
         outcome = push_leaf_right(rules, tree, path, &push);

@@ -68,8 +68,9 @@ static int named(struct push_policy *policy, struct growth *growth, const char *
         policy->policy = append_policy;
     else
         return fail(EINVAL,
-                    "'%s': the policies are kernel (what Linux does since the end of 2013), 2013 "
-                    "(before shortcut, need and left-discount), coppice (kernel,+decide-first,"
+                    "'%s': the policies are kernel (what Linux does since 2017), 2013 "
+                    "(before shortcut and need, which are of that year, and left-discount), "
+                    "coppice (kernel,+decide-first,"
                     "+append,+shortcut-left), split and append (no pushing). Rules are switched "
                     "behind it, as in kernel,-shortcut,merge=4: shortcut, need, left-discount, "
                     "shortcut-left, append, three, decide-first; merge=N, balance=N",

@@ -35,25 +35,30 @@ struct push_policy push_policy_coppice(void)
 
 /* --- pushing for room --------------------------------------------------------------- */
 
-/* What a neighbour must take for this to be worth while. What the leaf has left counts, if the new
- * item is to stay in it: `is_outside` says that it goes over in any case. */
+/* What a neighbour must take for this to be worth while: what is lacking, if what the leaf has left
+ * counts, else all. */
 static uint32_t need_of(const struct tree *tree, const struct path *path, const struct room *room,
-                        bool discount, bool is_outside)
+                        bool counts_own)
 {
-    return discount && !is_outside ? room->cost - leaf_left(tree, path->nodes[0]) : room->cost;
+    return counts_own ? room->cost - leaf_left(tree, path->nodes[0]) : room->cost;
 }
 
+/* An item behind all goes over to the right in any case; what its leaf has left is no use to it. */
 static uint32_t need_right(const struct push_policy *rules, const struct tree *tree,
                            const struct path *path, const struct room *room)
 {
     bool is_behind_all = path->slots[0] == block_nritems(path->nodes[0]);
-    return need_of(tree, path, room, rules->need, is_behind_all);
+    return need_of(tree, path, room, rules->need && !is_behind_all);
 }
 
+/* The patch of 2013 took the need of the push to the right for that to the left too; since 2017 it is
+ * the item before all that goes over in any case. */
 static uint32_t need_left(const struct push_policy *rules, const struct tree *tree,
                           const struct path *path, const struct room *room)
 {
-    return need_of(tree, path, room, rules->left_discount, path->slots[0] == 0);
+    if (!rules->left_discount)
+        return need_right(rules, tree, path, room);
+    return need_of(tree, path, room, path->slots[0] > 0);
 }
 
 static bool has_room(const struct tree *tree, const struct path *path, const struct room *room)
@@ -125,7 +130,8 @@ int push_make_leaf_room(struct tree *tree, struct path *path, const struct room 
     if (rules->append && block_nritems(path->nodes[0]) > 0 && path_is_at_end(tree, path))
         return split_append(tree, path, room);
 
-    result = push_for_split(rules, tree, path, room);
+    if (tree->level > 0)
+        result = push_for_split(rules, tree, path, room);
     if (result >= 0 && rules->three && !has_room(tree, path, room))
         result = split_three(rules, tree, path, room);
     unsigned rounds = 0;

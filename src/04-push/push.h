@@ -62,7 +62,7 @@ struct push {
     uint32_t ticket; /* the kernel's data_size: the neighbour must have so much left, or nothing is
                         tried */
     uint32_t limit;  /* to the right: items before this slot stay; to the left: those from it on */
-    bool empty;      /* the leaf may become empty; then the path stays with it */
+    bool empty;      /* the leaf may become empty; then the path stays with it, to remove it */
 };
 
 /* The policy of this chapter. Each rule can be switched off; together they are the kernel's. */
@@ -72,8 +72,8 @@ struct push_policy {
     /* What comes behind all items of the leaf goes to the front of the right one if that has room:
      * the patch of 2013. */
     bool shortcut;
-    /* Pushing right, what the leaf has left counts towards the need, unless the new item goes behind
-     * all. Pushing left, likewise, unless it goes before all. */
+    /* What the leaf has left counts towards the need, unless the new item goes behind all: 2013.
+     * Pushing left, unless it goes before all: 2017. */
     bool need, left_discount;
     /* The mirror image of the shortcut: what comes before all goes to the end of the left one. */
     bool shortcut_left;
@@ -93,7 +93,7 @@ struct push_policy {
     } counters;
 };
 
-/* Linux since the end of 2013; what it was before; and the kernel's rules with those added that paid
+/* Linux since 2017; what it was before the patches of 2013; and the kernel's rules with those added that paid
  * when measured, which is what the rest of this program uses, with growth.shadow_first false. */
 struct push_policy push_policy_kernel(void);
 struct push_policy push_policy_2013(void);

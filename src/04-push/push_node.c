@@ -37,7 +37,8 @@ struct balance_plan balance_plan(uint32_t left, uint32_t middle, uint32_t right,
     if (right > 0)
         plan.right_to_middle = push_node_plan(right, middle, max_ptrs, true);
     middle += plan.right_to_middle;
-    /* One pointer is too few: the child may be about to go. */
+    /* One pointer is too few: the child may be about to go. (Where the left has fewer than four, the
+     * middle would have gone there when it became sparse.) */
     if (middle == 1)
         plan.left_to_middle = push_half_plan(left, middle, max_ptrs);
     return plan;

@@ -530,7 +530,7 @@ static uint64_t find_below(const struct grove *grove, uint64_t bytenr, const str
     return found;
 }
 
-static bool was_dirtied(const struct watch *watch, const struct block *block)
+bool watch_dirtied(const struct watch *watch, const struct block *block)
 {
     for (size_t i = 0; i < watch->ndirtied; i++)
         if (watch->dirtied[i] == block)
@@ -564,7 +564,7 @@ struct changes snapshot_compare(const struct snapshot *snapshot, struct grove *g
             changes.untouched++;
         } else if (find_below(grove, grove->tree.bytenr, shot->block)) {
             bool changed = is_changed(shot, shot->block);
-            bool dirtied = was_dirtied(&grove->watch, shot->block);
+            bool dirtied = watch_dirtied(&grove->watch, shot->block);
             expect(!changed || dirtied, "block %ju was changed and is not dirty",
                    (uintmax_t)shot->bytenr);
             changes.shadowed++;

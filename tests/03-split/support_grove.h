@@ -136,6 +136,8 @@ struct changes snapshot_compare(const struct snapshot *snapshot, struct grove *g
 bool snapshot_is_same(const struct snapshot *snapshot, const struct grove *grove, uint64_t bytenr);
 
 void watch_forget(struct watch *watch);
+/* Was this block made dirty since then? */
+bool watch_dirtied(const struct watch *watch, const struct block *block);
 
 /* --- random steps ------------------------------------------------------------------- */
 

@@ -174,8 +174,8 @@ START_TEST(in_place)
 }
 END_TEST
 
-/* On the way to a leaf that has to be split, a node is divided when it has room for three pointers or
- * less; and no node is, where the leaf has room. */
+/* On the way to a leaf that has to be split, a node is divided when it has room for three pointers
+ * or less; and no node is, where the leaf has room. */
 START_TEST(almost_full_nodes)
 {
     for (uint32_t max_ptrs = 8; max_ptrs <= 20; max_ptrs++)

@@ -290,6 +290,33 @@ START_TEST(whole_leaves)
 }
 END_TEST
 
+/* D1. Nodes are balanced on the way down, those above the leaves too: a node that may lose a
+ * pointer has another one. */
+START_TEST(on_the_way_down)
+{
+    for (uint32_t sparse = 1; sparse <= 3; sparse++) {
+        const uint32_t nptrs[] = {sparse, 3, 3};
+        struct push_policy rules = push_policy_kernel();
+        struct growth limits = {.max_ptrs = 8};
+        rules_open(&grove, &rules, 4096, &limits, 1);
+        grove_plant_nodes(&grove, nptrs, 3);
+        heap_commit(&grove.heap);
+        struct step step = {.kind = STEP_DELETE, .count = 1, .items = {{4, 0, 0}}};
+        uint64_t done;
+        expect_success(step_do(&grove, &step, &done));
+        step_note(&grove, &step, done);
+        bool acts = sparse <= 2; /* a quarter of eight */
+        ck_assert_uint_eq(rules.counters.balances, acts);
+        const struct block *root = grove_block(&grove, grove.tree.bytenr);
+        ck_assert_uint_eq(block_nritems(root), acts ? 2 : 3);
+        const struct block *node = grove_block(&grove, from_le64(node_ptr(root, 0)->blockptr));
+        ck_assert_uint_eq(block_nritems(node), acts ? sparse + 2 : 2);
+        grove_check(&grove);
+        grove_close(&grove);
+    }
+}
+END_TEST
+
 /* D3. The root with one pointer makes place for its child, of which not a byte changes. */
 START_TEST(lost_roots)
 {
@@ -328,4 +355,4 @@ START_TEST(lost_roots)
 END_TEST
 
 SUITE(delete, 60, merges, the_threshold, absent, emptied, emptied_at_once, ranges, whole_leaves,
-      lost_roots)
+      on_the_way_down, lost_roots)

@@ -140,15 +140,12 @@ static uint32_t pick_cost(struct dice *dice, const struct wood *wood, bool *exte
 }
 
 /* push_make_leaf_room does what the numbers say, item by item; S5 to S8. */
-static void check_room(struct dice *dice, struct push_counters *sum)
+static void check_room_in(struct wood wood, uint32_t cost, bool extends, unsigned number_of_rules,
+                          bool shadow_first, struct push_counters *sum)
 {
-    struct wood wood = pick_wood(dice);
-    bool extends, far = wood.nleaves > 1;
-    uint32_t cost = pick_cost(dice, &wood, &extends);
-    struct push_policy rules = rules_make((unsigned)dice_below(dice, 8));
-    struct growth limits = {.shadow_first = dice_below(dice, 2)};
-    if (cost == 0)
-        return;
+    bool far = wood.nleaves > 1;
+    struct push_policy rules = rules_make(number_of_rules);
+    struct growth limits = {.shadow_first = shadow_first};
     rules_open(&grove, &rules, 4096, &limits, 1);
     wood_plant(&wood, &grove, far);
     heap_commit(&grove.heap);
@@ -180,6 +177,30 @@ static void check_room(struct dice *dice, struct push_counters *sum)
     snapshot_free(&snapshot);
     grove_close(&grove);
 }
+
+static void check_room(struct dice *dice, struct push_counters *sum)
+{
+    struct wood wood = pick_wood(dice);
+    bool extends;
+    uint32_t cost = pick_cost(dice, &wood, &extends);
+    unsigned rules = (unsigned)dice_below(dice, 8);
+    if (cost > 0)
+        check_room_in(wood, cost, extends, rules, dice_below(dice, 2), sum);
+}
+
+/* Before a double split one byte is counted for the new item, and with it the last item just fits
+ * on the right, or just does not. */
+START_TEST(room_by_one_byte)
+{
+    struct push_counters sum = {0};
+    for (uint32_t left = 1498; left <= 1503; left++) {
+        struct wood wood = {3995, 2, {{2, {500, 1500}}, {1, {3995 - left}}}, 0, 1};
+        uint64_t before = sum.right[PUSH_FOR_DOUBLE][PUSH_MOVED];
+        check_room_in(wood, 3000, false, RULES_KERNEL, false, &sum);
+        ck_assert_uint_eq(sum.right[PUSH_FOR_DOUBLE][PUSH_MOVED] > before, left >= 1501);
+    }
+}
+END_TEST
 
 START_TEST(room_in_random_leaves)
 {
@@ -380,6 +401,6 @@ START_TEST(every_fault_more)
 }
 END_TEST
 
-SUITE(make_room, 120, named_rules, appending, the_largest, room_in_random_leaves, small_runs,
-      small_runs_shadow_first, long_runs_4k, long_runs_16k, long_runs_64k, deletion_without_pushing,
-      every_fault, every_fault_more)
+SUITE(make_room, 120, named_rules, appending, the_largest, room_by_one_byte, room_in_random_leaves,
+      small_runs, small_runs_shadow_first, long_runs_4k, long_runs_16k, long_runs_64k,
+      deletion_without_pushing, every_fault, every_fault_more)

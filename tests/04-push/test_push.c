@@ -115,6 +115,8 @@ static void check_touched(const struct snapshot *snapshot, enum push_outcome out
                    (bytenr == touched[0] || bytenr == touched[1] || bytenr == touched[2]);
         if (is_emptied && bytenr == touched[2]) /* the pointer to an empty leaf is about to go */
             continue;
+        expect(!may || watch_dirtied(&grove.watch, snapshot->shots[i].block),
+               "block %ju has changed and is not dirty", (uintmax_t)bytenr);
         expect(may != snapshot_is_same(snapshot, &grove, bytenr), "outcome %d: block %ju %s",
                (int)outcome, (uintmax_t)bytenr, may ? "has not changed" : "has changed");
     }
