@@ -153,8 +153,9 @@ static uint32_t need_right(const struct wood *wood, const struct push_policy *ru
 
 static uint32_t need_left(const struct wood *wood, const struct push_policy *rules, uint32_t cost)
 {
-    bool counts = rules->left_discount && wood->slot > 0;
-    return counts ? cost - wood_free(wood, wood->at) : cost;
+    if (!rules->left_discount) /* until 2017 it was the need of the push to the right */
+        return need_right(wood, rules, cost);
+    return wood->slot > 0 ? cost - wood_free(wood, wood->at) : cost;
 }
 
 static void push_for_double(struct wood *wood, const struct push_policy *rules, uint32_t cost)
@@ -247,8 +248,10 @@ void wood_delete(struct wood *wood, const struct push_policy *rules, uint32_t co
     }
     if (used(leaf, 0, leaf->nitems) >= wood->room / rules->merge)
         return;
+    uint32_t before = leaf->nitems, slot = wood->slot;
     push_left(wood, &(struct push){.ticket = leaf->costs[0], .limit = UINT32_MAX, .empty = true});
-    if (leaf->nitems > 0)
+    /* A path that went left with its place leaves the leaf as it is. */
+    if (leaf->nitems > 0 && slot >= before - leaf->nitems)
         push_right(wood, rules,
                    &(struct push){.ticket = used(leaf, 0, leaf->nitems), .empty = true});
     if (leaf->nitems == 0)
