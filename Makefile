@@ -142,6 +142,7 @@ test:
 
 # --- benchmarks: tests/NN-name/bench_WHAT.c (_ becomes -) writes figures/data/NN-WHAT.{counts,times}.csv ----------
 
+BENCH_LIBS_04-speed = -llmdb -lsqlite3
 BENCHES := $(wildcard tests/[0-9][0-9]-*/bench_*.c)
 bench_program = $(BUILD)/bench/$(call number_of,$(notdir $(patsubst %/,%,$(dir $1))))-$(subst _,-,$(patsubst bench_%.c,%,$(notdir $1)))
 define BENCH_RULES
@@ -149,7 +150,7 @@ $(call bench_program,$1): $(patsubst tests/%.c,$(BUILD)/tests/%.o,$1) \
   $$(OBJECTS_$(call number_of,$(notdir $(patsubst %/,%,$(dir $1)))))
 	@mkdir -p $$(@D)
 	@echo '  LINK ' $$@
-	@$$(CC) $$(CFLAGS) $$(SANITIZER) $$(LDFLAGS) -o $$@ $$^ $$(LIBS) -lm
+	@$$(CC) $$(CFLAGS) $$(SANITIZER) $$(LDFLAGS) -o $$@ $$^ $$(LIBS) $$(BENCH_LIBS_$$(@F)) -lm
 endef
 $(foreach bench,$(BENCHES),$(eval $(call BENCH_RULES,$(bench))))
 BENCH_PROGRAMS := $(foreach bench,$(BENCHES),$(call bench_program,$(bench)))

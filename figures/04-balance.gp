@@ -19,10 +19,11 @@ plot data using (of("kernel balance=2")):(column("nodes")) with linespoints pt 8
      data using (of("kernel")):(column("nodes")) with linespoints pt 7 lw 2 lc rgb middle title "1/4 (the kernel)"
 set title "at the border: one leaf comes and goes" font ",12"
 set ylabel "pushes and balances, 100 pairs" offset 0,0
-set yrange [-10:230]
+set yrange [-10:270]
+set ytics 50
 set xrange [95:265]
 set xlabel "leaves in the tree; a node points to 121"
-set key at graph 0.96,0.5 right noreverse Right samplen 2
+set key top right noreverse Right samplen 2
 at(p) = strcol("what") eq "nodes" && strcol("policy") eq p ? column("n") : NaN
 plot border using (at("kernel balance=2")):(column("per_100")) with linespoints pt 8 lw 2 lc rgb orange title "1/2", \
      border using (at("kernel")):(column("per_100")) with lines lw 3 lc rgb middle title "1/4 (the kernel)"

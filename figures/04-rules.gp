@@ -43,13 +43,13 @@ do for [m = 1:5] { set xtics add (sprintf("%s: %d", mix[m], base[m]) m) }
 set xlabel "mix, and its splits by the rules of 2013" offset 0,0.3
 plot for [p = 1:5] $bars using (of(p)):3 with boxes lc rgb colour[p] title rule[p]
 
-set ylabel "leaves changed by an\noperation, percent of 2013"
+set ylabel "leaves changed per\nitem, percent of 2013"
 set yrange [92:101]
 set ytics 2
 unset key
 set xtics ()
 do for [m = 1:5] { set xtics add (sprintf("%s: %.4f", mix[m], dirtied[m]) m) }
-set xlabel "mix, and the leaves that an operation changed by the rules of 2013 (the axis does not begin at 0)"
+set xlabel "mix, and the leaves changed per item by the rules of 2013 (the axis does not begin at 0)"
 plot 100 with lines lc rgb "#888888" notitle, \
      for [p = 1:5] $bars using (of(p)):4 with points pt mark[p] ps 1.6 lc rgb ink[p] notitle
 unset multiplot

@@ -38,7 +38,7 @@ plot $bars using (of(0)):3 with boxes lc rgb orange title "nodes of 4 KiB", \
      $bars using (of(0)):3:(sprintf("%.1f", $3)) with labels offset 0,0.6 font ",9" notitle, \
      $bars using (of(1)):3:(sprintf("%.1f", $3)) with labels offset 0.6,0.6 font ",9" notitle
 
-set title "relog, by how long a log lives" font ",12"
+set title "relog, by how long a log lives: mean and range of five seeds" font ",12"
 set logscale x
 set xrange [0.8:1300]
 set xtics auto
@@ -49,6 +49,8 @@ set datafile separator ","
 set datafile columnheaders
 lives(size) = column("node_size") == size ? column("log_rounds") : NaN
 plot patch with lines dt 2 lc rgb "#444444" notitle, \
+     life using (lives(4096)):(column("low")):(column("high")) with filledcurves fs transparent solid 0.3 noborder lc rgb orange notitle, \
+     life using (lives(16384)):(column("low")):(column("high")) with filledcurves fs transparent solid 0.3 noborder lc rgb middle notitle, \
      life using (lives(4096)):(column("share_percent")) with linespoints pt 8 ps 1.2 lw 2 lc rgb orange title "nodes of 4 KiB", \
-     life using (lives(16384)):(column("share_percent")) with linespoints pt 7 lw 2 lc rgb middle title "nodes of 16 KiB"
+     life using (lives(16384)):(column("share_percent")) with linespoints pt 7 ps 0.8 lw 2 lc rgb middle title "nodes of 16 KiB"
 unset multiplot

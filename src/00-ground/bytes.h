@@ -8,7 +8,9 @@
 #ifndef BYTES_H
 #define BYTES_H
 
+#include <endian.h>
 #include <stdint.h>
+#include <string.h>
 
 #define LENGTH_OF(array) (sizeof(array) / sizeof(array)[0])
 
@@ -24,38 +26,47 @@ typedef struct {
 
 static inline uint16_t from_le16(le16 n)
 {
-    return (uint16_t)(n.byte[0] | n.byte[1] << 8);
+    uint16_t value;
+    memcpy(&value, n.byte, sizeof value);
+    return le16toh(value);
 }
 
 static inline uint32_t from_le32(le32 n)
 {
-    return n.byte[0] | (uint32_t)n.byte[1] << 8 | (uint32_t)n.byte[2] << 16 |
-           (uint32_t)n.byte[3] << 24;
+    uint32_t value;
+    memcpy(&value, n.byte, sizeof value);
+    return le32toh(value);
 }
 
 static inline uint64_t from_le64(le64 n)
 {
-    return n.byte[0] | (uint64_t)n.byte[1] << 8 | (uint64_t)n.byte[2] << 16 |
-           (uint64_t)n.byte[3] << 24 | (uint64_t)n.byte[4] << 32 | (uint64_t)n.byte[5] << 40 |
-           (uint64_t)n.byte[6] << 48 | (uint64_t)n.byte[7] << 56;
+    uint64_t value;
+    memcpy(&value, n.byte, sizeof value);
+    return le64toh(value);
 }
 
 static inline le16 to_le16(uint16_t value)
 {
-    return (le16){{(uint8_t)value, (uint8_t)(value >> 8)}};
+    le16 n;
+    value = htole16(value);
+    memcpy(n.byte, &value, sizeof value);
+    return n;
 }
 
 static inline le32 to_le32(uint32_t value)
 {
-    return (le32){
-        {(uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16), (uint8_t)(value >> 24)}};
+    le32 n;
+    value = htole32(value);
+    memcpy(n.byte, &value, sizeof value);
+    return n;
 }
 
 static inline le64 to_le64(uint64_t value)
 {
-    return (le64){{(uint8_t)value, (uint8_t)(value >> 8), (uint8_t)(value >> 16),
-                   (uint8_t)(value >> 24), (uint8_t)(value >> 32), (uint8_t)(value >> 40),
-                   (uint8_t)(value >> 48), (uint8_t)(value >> 56)}};
+    le64 n;
+    value = htole64(value);
+    memcpy(n.byte, &value, sizeof value);
+    return n;
 }
 
 #endif

@@ -34,15 +34,20 @@ static struct key block_key(const struct block *block, uint32_t slot)
 static int check_keys(const struct block *block, const struct block_promise *promise)
 {
     char text[KEY_TEXT_SIZE], promised[KEY_TEXT_SIZE];
-    struct key first = block_key(block, 0);
-    if (!promise->is_root && key_compare(&first, &promise->first_key) != 0)
-        return fail(EUCLEAN, "block %" PRIu64 ": begins with %s, its parent says %s (T3)",
-                    block->bytenr, key_format(&first, text),
-                    key_format(&promise->first_key, promised));
-    struct key last = block_key(block, block_nritems(block) - 1);
-    if (promise->has_next_key && key_compare(&last, &promise->next_key) >= 0)
-        return fail(EUCLEAN, "block %" PRIu64 ": ends with %s, not before %s (T4)", block->bytenr,
-                    key_format(&last, text), key_format(&promise->next_key, promised));
+    struct key key = block_key(block, 0), bound;
+    if (promise->first_key) {
+        bound = key_from_disk(promise->first_key);
+        if (key_compare(&key, &bound) != 0)
+            return fail(EUCLEAN, "block %" PRIu64 ": begins with %s, its parent says %s (T3)",
+                        block->bytenr, key_format(&key, text), key_format(&bound, promised));
+    }
+    key = block_key(block, block_nritems(block) - 1);
+    if (promise->next_key) {
+        bound = key_from_disk(promise->next_key);
+        if (key_compare(&key, &bound) >= 0)
+            return fail(EUCLEAN, "block %" PRIu64 ": ends with %s, not before %s (T4)",
+                        block->bytenr, key_format(&key, text), key_format(&bound, promised));
+    }
     return 0;
 }
 
@@ -67,7 +72,7 @@ int block_fulfils(const struct block *block, const struct block_promise *promise
         return result;
     if (block_nritems(block) > 0)
         return check_keys(block, promise);
-    if (!promise->is_root || is_never_empty(promise->tree))
+    if (promise->first_key || is_never_empty(promise->tree))
         return fail(EUCLEAN, "block %" PRIu64 ": empty (T6)", block->bytenr);
     return 0;
 }

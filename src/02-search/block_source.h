@@ -25,14 +25,13 @@
 
 #include <stdbool.h>
 
+/* The keys lie in the nodes above the block, which are held while it is asked for. */
 struct block_promise {
     uint64_t tree; /* the id of the tree in which the block is met */
     uint8_t level;
     uint64_t generation;
-    bool is_root;
-    struct key first_key; /* not of a root */
-    bool has_next_key;
-    struct key next_key; /* the last key lies before it, if it has one */
+    const struct disk_key *first_key; /* NULL: the block is the root */
+    const struct disk_key *next_key;  /* the last key lies before it; NULL: nothing is to the right */
 };
 
 struct block_source {

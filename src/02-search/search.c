@@ -14,23 +14,24 @@ int block_search(const struct block *block, const struct key *key, uint32_t *slo
 {
     const unsigned char *first = block->data + sizeof(struct block_header);
     size_t stride = block_level(block) ? sizeof(struct key_ptr) : sizeof(struct item_header);
-    uint32_t low = 0, high = block_nritems(block);
-    while (low < high) {
+    uint32_t low = 0, high = block_nritems(block), count = 0;
+    int order = 1;
+    struct key wanted = *key;
+    while (low < high && order != 0) {
         uint32_t middle = low + (high - low) / 2;
+        __builtin_prefetch(first + (low + middle) / 2 * stride);
+        __builtin_prefetch(first + (middle + 1 + high) / 2 * stride);
         struct key there = key_from_disk((const struct disk_key *)(first + middle * stride));
-        int order = key_compare(&there, key);
-        ++*comparisons;
-        if (order == 0) {
-            *slot = middle;
-            return 0;
-        }
+        order = key_compare(&there, &wanted);
+        count++;
         if (order < 0)
             low = middle + 1;
         else
             high = middle;
     }
-    *slot = low;
-    return 1;
+    *comparisons += count;
+    *slot = order == 0 ? high : low;
+    return order != 0;
 }
 
 /* --- down from the root ------------------------------------------------------------- */
@@ -41,22 +42,19 @@ static int get_root(struct tree *tree, struct block **root)
         .tree = tree->id,
         .level = tree->level,
         .generation = tree->generation,
-        .is_root = true,
     };
     tree->blocks++;
     return tree->source->get(tree->source, tree->bytenr, &promise, root);
 }
 
-bool path_bound(const struct tree *tree, const struct path *path, unsigned level, struct key *key)
+const struct disk_key *path_bound(const struct tree *tree, const struct path *path, unsigned level)
 {
     for (unsigned above = level + 1; above <= tree->level; above++) {
         uint32_t next = path->slots[above] + 1;
-        if (next < block_nritems(path->nodes[above])) {
-            *key = node_key(path->nodes[above], next);
-            return true;
-        }
+        if (next < block_nritems(path->nodes[above]))
+            return &node_ptr(path->nodes[above], next)->key;
     }
-    return false;
+    return NULL;
 }
 
 /* The pointer says what the child must be, but not where its keys must end: that is in the next
@@ -68,9 +66,9 @@ int path_child(struct tree *tree, const struct path *path, unsigned level, struc
         .tree = tree->id,
         .level = (uint8_t)(level - 1),
         .generation = from_le64(ptr->generation),
-        .first_key = key_from_disk(&ptr->key),
+        .first_key = &ptr->key,
+        .next_key = path_bound(tree, path, level - 1),
     };
-    promise.has_next_key = path_bound(tree, path, level - 1, &promise.next_key);
     tree->blocks++;
     return tree->source->get(tree->source, from_le64(ptr->blockptr), &promise, child);
 }

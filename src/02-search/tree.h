@@ -64,9 +64,9 @@ int path_previous(struct tree *tree, struct path *path);
 /* The child that the pointer at nodes[level].slots[level] leads to; the caller's until put. */
 int path_child(struct tree *tree, const struct path *path, unsigned level, struct block **child);
 
-/* Where the keys of the block at `level` of the path must end: its last key lies before *key. False
- * where nothing is to the right of it in the whole tree. */
-bool path_bound(const struct tree *tree, const struct path *path, unsigned level, struct key *key);
+/* Where the keys of the block at `level` of the path must end: its last key lies before this one,
+ * which is in a node above. NULL where nothing is to the right of it in the whole tree. */
+const struct disk_key *path_bound(const struct tree *tree, const struct path *path, unsigned level);
 
 void path_release(struct tree *tree, struct path *path);
 

@@ -1,10 +1,10 @@
 /* Who may change a block: the block_owner.
  *
- * A tree is changed in transactions, and a block that an earlier transaction has written must not be
- * overwritten. So whoever wants to change a block claims it first. The owner answers with a block
- * that may be changed: the same one, where it belongs to the running transaction already, or its
- * shadow, a copy at another address. With the address the pointer in the parent changes, so blocks
- * are claimed from the root down.
+ * A tree is changed in transactions, and a block that an earlier transaction has written must not
+ * be overwritten. So whoever wants to change a block claims it first. The owner answers with a
+ * block that may be changed: the same one, where it belongs to the running transaction already, or
+ * its shadow, a copy at another address. With the address the pointer in the parent changes, so
+ * blocks are claimed from the root down.
  *
  * This is a seam. The stand-in of this chapter is the heap (heap.h), which only counts what copy on
  * write would cost; chapter 05 brings the real one.

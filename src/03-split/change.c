@@ -143,10 +143,9 @@ int tree_new_root(struct tree *tree, struct path *path)
     unsigned level = tree->level + 1U;
     struct block *root;
     if (level == MAX_LEVEL)
-        return fail(EOVERFLOW, "tree %" PRIu64 ": it has eight levels, and all are full", tree->id);
-    int result = path_claim(tree, path, tree->level);
-    if (result == 0)
-        result = growth->owner->allocate(growth->owner, tree, (uint8_t)level, &root);
+        return fail(EOVERFLOW, "tree %" PRIu64 ": it would grow higher than eight levels",
+                    tree->id);
+    int result = growth->owner->allocate(growth->owner, tree, (uint8_t)level, &root);
     if (result < 0)
         return result;
     const struct block *old = path->nodes[tree->level];

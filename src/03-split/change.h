@@ -27,8 +27,8 @@ int path_claim(struct tree *tree, struct path *path, unsigned level);
 /* Bytes of a claimed block have changed. */
 void tree_dirty(struct tree *tree, struct block *block);
 
-/* The neighbour of nodes[level] under the same parent, to the left (side -1) or right (1). 0 and the
- * block, the caller's until put; 1 where there is none. */
+/* The neighbour of nodes[level] under the same parent, to the left (side -1) or right (1). 0 and
+ * the block, the caller's until put; 1 where there is none. */
 int path_neighbour(struct tree *tree, const struct path *path, unsigned level, int side,
                    struct block **block);
 
@@ -52,7 +52,8 @@ void path_insert_ptr(struct tree *tree, struct path *path, unsigned level, uint3
  * released below and up to where nodes went. */
 void path_remove_ptr(struct tree *tree, struct path *path, unsigned level);
 
-/* Puts a new root above the root, with one pointer to it. EOVERFLOW when the tree has eight levels. */
+/* Puts a new root above the old one, with one pointer to it; the old one does not change. EOVERFLOW
+ * when the tree has eight levels. */
 int tree_new_root(struct tree *tree, struct path *path);
 
 #endif

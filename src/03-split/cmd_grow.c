@@ -9,6 +9,7 @@
 #include <string.h>
 
 enum { STREAMS_MOST = 100000, STEP = 4096 };
+#define ITEMS_MOST (1ULL << 40)
 
 /* --- orders ------------------------------------------------------------------------- */
 
@@ -25,7 +26,6 @@ struct growing {
 
 struct order {
     const char *name;
-    const char *doc;
     struct key (*key)(struct growing *growing, uint64_t number);
 };
 
@@ -74,11 +74,9 @@ static struct key zipf(struct growing *growing, uint64_t number)
 }
 
 static const struct order orders[] = {
-    {"ascending", "each key behind all before it", ascending},
-    {"descending", "each key before all", descending},
-    {"random", "keys at random", random_key},
-    {"streams", "--streams ascending streams, in turn", interleaved},
-    {"zipf", "--streams ascending streams, by Zipf's law: stream n has a share of 1/n", zipf},
+    {"ascending", ascending}, {"descending", descending},
+    {"random", random_key},   {"streams", interleaved},
+    {"zipf", zipf},
 };
 
 static int growing_open(struct growing *growing)
@@ -140,7 +138,7 @@ static int report_growth(const struct invocation *invocation, struct lab *lab,
     for (unsigned bin = 0; bin < LAB_BINS; bin++) {
         if (measure.bins[bin] == 0)
             continue;
-        report_begin(&report, "fill");
+        report_begin(&report, NULL);
         report_number(&report, "from_percent", bin * 100 / LAB_BINS);
         report_number(&report, "to_percent", (bin + 1) * 100 / LAB_BINS);
         report_number(&report, "leaves", measure.bins[bin]);
@@ -174,12 +172,10 @@ static int parse_sizes(const struct invocation *invocation, struct growing *grow
     uint64_t from = 53, to = 53;
     if (text) {
         size_t length = strcspn(text, "-");
-        if (length >= sizeof least)
-            return wrong_usage("--size: '%s' is too long", text);
         snprintf(least, sizeof least, "%.*s", (int)length, text);
         if (parse_number(least, &from) < 0 ||
             parse_number(text[length] ? text + length + 1 : least, &to) < 0)
-            return wrong_usage("--size: %s", fail_message());
+            from = UINT64_MAX; /* the message below */
     }
     if (from > to || to > NODE_SIZE_MAX)
         return wrong_usage("--size: '%s' is no size; 53 is, or 10-200", text);
@@ -201,6 +197,8 @@ static int parse_growing(const struct invocation *invocation, struct growing *gr
         result = invocation_number(invocation, "seed", &growing->seeded.state);
     if (result == 0)
         result = invocation_number(invocation, "commit", &growing->commit_every);
+    if (result == 0 && growing->items > ITEMS_MOST)
+        result = wrong_usage("--items: %" PRIu64 " is more than %llu", growing->items, ITEMS_MOST);
     if (result == 0 && (growing->streams < 1 || growing->streams > STREAMS_MOST))
         result = wrong_usage("--streams: 1 to %d", STREAMS_MOST);
     if (result == 0 && invocation_option(invocation, "json") &&
@@ -217,7 +215,7 @@ static int grow_run(struct invocation *invocation)
     if (result == 0)
         result = parse_growing(invocation, &growing);
     if (result != 0)
-        return result;
+        return result == LAB_HELP ? 0 : result;
 
     struct lab lab;
     result = lab_open(&lab, growing.order->name, FIRST_FREE_OBJECTID, &setup);
@@ -235,11 +233,11 @@ static int grow_run(struct invocation *invocation)
 }
 
 static const struct argp_option grow_options[] = {
-    {"items", 0, "N", 0, "How many items: 100000", 0},
-    {"size", 0, "BYTES", 0, "Data of an item: 53, or as in 10-200, at random between", 0},
-    {"streams", 0, "N", 0, "How many streams: 8", 0},
-    {"seed", 0, "N", 0, "The same seed gives the same keys and sizes: 1", 0},
-    {"commit", 0, "N", 0, "Begin a new transaction after each N items; 0, never", 0},
+    {"items", 0, "N", 0, "How many items (default 100000)", 0},
+    {"size", 0, "BYTES", 0, "Data of an item, or a range as in 10-200 (default 53)", 0},
+    {"streams", 0, "N", 0, "How many streams (default 8)", 0},
+    {"seed", 0, "N", 0, "The same seed gives the same keys and sizes (default 1)", 0},
+    {"commit", 0, "N", 0, "Begin a new transaction after each N items (default 0: never)", 0},
     LAB_OPTIONS,
     OPTION_JSON,
     OPTION_DOT,
@@ -252,7 +250,7 @@ const struct command cmd_grow = {
     .args = "ORDER",
     .doc = "Grow a tree in memory from keys in a named order; show what it took.\v"
            "ORDER is ascending, descending, random, streams (ascending ones, in turn) or zipf (the "
-           "same, stream n with a share of 1/n). ",
+           "same, stream n with a share of 1/n).",
     .has_no_image = true,
     .min_args = 1,
     .max_args = 1,

@@ -1,9 +1,9 @@
 /* How a tree is changed: who owns its blocks, how room is made, its limits, what it has done.
  *
  * Sizes. What an item takes of a leaf is its cost: the data and the item header, 25 bytes. A leaf
- * has room for leaf_room bytes of cost. A small tree that is to be tall for a test or a drawing sets
- * max_items: then each item costs at least so much that no more than max_items go into a leaf, and
- * all decisions, which are made on costs, follow by themselves. max_ptrs limits nodes likewise.
+ * has room for leaf_room bytes of cost. A small tree that is to be tall for a test or a drawing
+ * sets max_items: then each item costs at least so much that no more than max_items go into a leaf,
+ * and all decisions, which are made on costs, follow by themselves. max_ptrs limits nodes likewise.
  */
 #ifndef GROWTH_H
 #define GROWTH_H
@@ -30,8 +30,8 @@ struct room {
  * the same neighbours in key order as before. The blocks of the path need not be claimed. After a
  * failure the tree holds the same items as before and is sound, and so is the path. */
 struct room_policy {
-    /* nodes[0] has no room; afterwards it has, and the caller must use it: the leaf may be a new,
-     * empty one. Every node above has room for two more pointers. EOVERFLOW: no leaf could hold it. */
+    /* nodes[0] has no room, though it would have if it were empty. Afterwards it has, and the caller
+     * must use it: the leaf may be a new, empty one. Every node above has room for two pointers. */
     int (*leaf)(struct tree *tree, struct path *path, const struct room *room);
 
     /* nodes[level] is almost full; afterwards it has room for two more pointers at least, and every

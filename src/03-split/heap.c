@@ -60,7 +60,9 @@ static int heap_get(struct block_source *source, uint64_t bytenr,
                     const struct block_promise *promise, struct block **block)
 {
     struct heap *heap = (struct heap *)source;
+    assert(bytenr / heap->node_size < heap->count);
     struct heap_block *at = heap->blocks[bytenr / heap->node_size];
+    __builtin_prefetch((unsigned char *)(at + 1) + 96);
     assert(at && at->block.bytenr == bytenr);
     if (heap->is_checking) {
         int result = check(&at->block, promise);
@@ -152,6 +154,7 @@ static void heap_free(struct block_owner *owner, struct tree *tree, struct block
     assert(at->holds == 1);
     heap->blocks[block->bytenr / heap->node_size] = NULL;
     heap->held--;
+    heap->counters.wasted -= at->is_unchanged; /* it will not be written */
     heap->counters.freed++;
     free(at);
 }

@@ -2,6 +2,7 @@
 
 #include "change.h"
 #include "fail.h"
+#include "split.h"
 
 #include <assert.h>
 #include <string.h>
@@ -9,7 +10,7 @@
 int tree_make_room(struct tree *tree, struct path *path, const struct room *room)
 {
     struct growth *growth = tree->growth;
-    int result = 0;
+    int result = split_possible(tree, path, room);
     /* A leaf may be split twice; so every node on the way takes two pointers more. It is made to
      * before the one below it is split, which adds a pointer to it. */
     for (unsigned level = tree->level; level > 0 && result == 0; level--) {
@@ -23,17 +24,38 @@ int tree_make_room(struct tree *tree, struct path *path, const struct room *room
     return result;
 }
 
-/* The search that every change begins with: as tree_search. */
-static int search_to_change(struct tree *tree, const struct key *key, struct path *path)
+/* A search has ended with `result`: in the kernel's order the path is claimed now. */
+static int claim_early(struct tree *tree, struct path *path, int result)
 {
-    int result = tree_search(tree, key, path);
     if (result < 0 || !tree->growth->shadow_first)
         return result;
     int claimed = path_claim(tree, path, 0);
     return claimed < 0 ? claimed : result;
 }
 
+/* The search that every change begins with: as tree_search. */
+static int search_to_change(struct tree *tree, const struct key *key, struct path *path)
+{
+    return claim_early(tree, path, tree_search(tree, key, path));
+}
+
 /* --- insertion ---------------------------------------------------------------------- */
+
+/* The key of what is at this slot of the leaf, or behind the leaf; NULL where there is nothing. */
+static const struct disk_key *key_behind(const struct tree *tree, const struct path *path,
+                                         uint32_t slot)
+{
+    const struct block *leaf = path->nodes[0];
+    return slot < block_nritems(leaf) ? &leaf_item(leaf, slot)->key : path_bound(tree, path, 0);
+}
+
+static bool is_before(const struct key *key, const struct disk_key *bound)
+{
+    if (!bound)
+        return true;
+    struct key other = key_from_disk(bound);
+    return key_compare(key, &other) < 0;
+}
 
 /* How many of the items go between what is at the slot of the path and what is before it, and into
  * one leaf; and what they cost. */
@@ -41,19 +63,14 @@ static size_t run_length(const struct tree *tree, const struct path *path, const
                          size_t count, uint32_t *cost)
 {
     const struct block *leaf = path->nodes[0];
-    struct key bound;
-    bool is_bound = true;
-    if (path->slots[0] < block_nritems(leaf))
-        bound = path_key(path);
-    else
-        is_bound = path_bound(tree, path, 0, &bound);
+    const struct disk_key *bound = key_behind(tree, path, path->slots[0]);
     size_t run = 0;
     for (*cost = 0; run < count; run++) {
         assert(run == 0 || key_compare(&items[run - 1].key, &items[run].key) < 0);
         uint32_t next =
             items[run].size < leaf->size ? item_cost(tree, leaf, items[run].size) : leaf->size;
         bool fits = *cost + next <= leaf_room(leaf);
-        if (run > 0 && (!fits || (is_bound && key_compare(&items[run].key, &bound) >= 0)))
+        if (run > 0 && (!fits || !is_before(&items[run].key, bound)))
             break;
         *cost += next;
     }
@@ -91,14 +108,9 @@ static void put_run(struct tree *tree, struct path *path, const struct item *ite
 /* Does `key` belong right behind the item that the path leads to? */
 static bool is_next(const struct tree *tree, const struct path *path, const struct key *key)
 {
-    struct key before = path_key(path), bound;
-    if (key_compare(key, &before) <= 0)
-        return false;
-    if (path->slots[0] + 1 < block_nritems(path->nodes[0]))
-        bound = leaf_key(path->nodes[0], path->slots[0] + 1);
-    else if (!path_bound(tree, path, 0, &bound))
-        return true;
-    return key_compare(key, &bound) < 0;
+    struct key before = path_key(path);
+    return key_compare(key, &before) > 0 &&
+           is_before(key, key_behind(tree, path, path->slots[0] + 1));
 }
 
 /* To the place where the key belongs: as search_to_change. */
@@ -106,14 +118,14 @@ static int find_place(struct tree *tree, const struct key *key, struct path *pat
 {
     if (path->nodes[0] && is_next(tree, path, key)) {
         path->slots[0]++;
-        return 1;
+        return claim_early(tree, path, 1);
     }
     path_release(tree, path);
     return search_to_change(tree, key, path);
 }
 
-/* Inserts as many of the items as one leaf takes: *run of them. The path is at an item next to which
- * the first may belong, or released; afterwards it is at the last one that was inserted. */
+/* Inserts as many of the items as one leaf takes: *run of them. The path is at an item next to
+ * which the first may belong, or released; afterwards it is at the last one that was inserted. */
 static int insert_run(struct tree *tree, struct path *path, const struct item *items, size_t count,
                       size_t *run)
 {

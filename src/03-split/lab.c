@@ -179,6 +179,10 @@ int lab_options(const struct invocation *invocation, struct lab_setup *setup)
     if (result == 0)
         result = limited(invocation, "max-ptrs", MAX_PTRS_LEAST, 10000, &setup->max_ptrs);
     const char *policy = invocation_option(invocation, "policy");
+    if (result == 0 && policy && strcmp(policy, "help") == 0) {
+        fprintf(invocation->out, "%sThe default is %s.\n", policy_words, policy_default);
+        return LAB_HELP;
+    }
     if (policy)
         setup->policy = policy;
     if (result != 0)

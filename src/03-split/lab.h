@@ -42,35 +42,34 @@ struct lab_measure {
 };
 int lab_measure(struct lab *lab, struct lab_measure *measure);
 
-/* Reports as fields of the open record: the counters that matter most, or all; and the tree's height,
- * blocks and fill. */
+/* Reports as fields of the open record: the counters that matter most, or all; and the tree's
+ * height, blocks and fill. */
 void lab_report(const struct lab *lab, bool all, struct report *report);
 void lab_report_shape(const struct lab *lab, const struct lab_measure *measure,
                       struct report *report);
 
-/* Draws the tree for Graphviz: nodes with their keys, leaves with their fill. EFBIG where it has more
- * blocks than a drawing can show. */
+/* Draws the tree for Graphviz: nodes with their keys, leaves with their fill. EFBIG where it has
+ * more blocks than a drawing can show. */
 int lab_dot(struct lab *lab, FILE *file);
 
 /* --- the options -------------------------------------------------------------------- */
 
 struct invocation;
 
-/* Reads --node-size, --max-items, --max-ptrs, --policy. 0 or EXIT_USAGE. */
+enum { LAB_HELP = 1 };
+
+/* Reads --node-size, --max-items, --max-ptrs, --policy. 0; EXIT_USAGE; LAB_HELP when --policy=help
+ * has been answered, and there is nothing else to do. */
 int lab_options(const struct invocation *invocation, struct lab_setup *setup);
 
 /* Does the command line ask for all counters: --stats or --json? */
 bool lab_reports_all(const struct invocation *invocation);
 
 #define LAB_OPTIONS                                                                                \
-    {"node-size", 0, "BYTES", 0, "Size of a block: 4K to 64K, a power of two: 16K", 0},            \
-        {"max-items",                                                                              \
-         0,                                                                                        \
-         "N",                                                                                      \
-         0,                                                                                        \
-         "At most N items in a leaf (3 or more), so that trees get tall",                          \
-         0},                                                                                       \
-        {"max-ptrs", 0, "N", 0, "At most N pointers in a node (8 or more)", 0},                    \
+    {"node-size", 0, "BYTES", 0, "Size of a block: 4K, 8K, 16K, 32K, 64K (default 16K)", 0},       \
+        {"max-items", 0, "N", 0, "At most N items in a leaf, so that trees get tall (N >= 3)", 0}, \
+        {"max-ptrs", 0, "N", 0, "At most N pointers in a node (N >= 8)", 0},                       \
+        {"stats", 0, NULL, 0, "Show all counters", 0},                                             \
     {                                                                                              \
         "policy", 0, "POLICY", 0, "How room is made; --policy=help tells", 0                       \
     }

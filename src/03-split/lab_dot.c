@@ -39,7 +39,7 @@ static int draw_block(const struct block *block, void *context)
     struct key key = node_key(block, 0);
     char first[KEY_TEXT_SIZE];
     fprintf(file,
-            "  b%" PRIu64 " [label=\"level %u\\n%s\\n%u pointers\", fillcolor=\"#f4dca8\"];\n",
+            "  b%" PRIu64 " [label=\"level %u\\n%s\\npointers: %u\", fillcolor=\"#f4dca8\"];\n",
             block->bytenr, block_level(block), key_format(&key, first), block_nritems(block));
     for (uint32_t slot = 0; slot < block_nritems(block); slot++)
         fprintf(file, "  b%" PRIu64 " -> b%" PRIu64 ";\n", block->bytenr,
@@ -56,15 +56,16 @@ int lab_dot(struct lab *lab, FILE *file)
     if (measure.leaves + measure.nodes > BLOCKS_MOST)
         return fail(EFBIG, "the tree has %" PRIu64 " blocks; a drawing shows at most %d",
                     measure.leaves + measure.nodes, BLOCKS_MOST);
-    fprintf(file,
-            "digraph tree {\n"
-            "  graph [rankdir=LR, ordering=out, ranksep=0.4, nodesep=0.06, label=\"%s: %" PRIu64
-            " items, %" PRIu64 " leaves, %" PRIu64 " nodes; leaves are coloured as far as they "
-            "are full\", labelloc=t, fontname=\"DejaVu Sans Mono\", fontsize=11];\n"
-            "  node [shape=box, style=filled, fontname=\"DejaVu Sans Mono\", fontsize=8, "
-            "penwidth=0.6, margin=\"0.06,0.04\"];\n"
-            "  edge [color=\"#888888\", penwidth=0.6, arrowsize=0.5];\n",
-            lab->name, measure.items, measure.leaves, measure.nodes);
+    fprintf(
+        file,
+        "digraph tree {\n"
+        "  graph [rankdir=LR, ordering=out, ranksep=0.4, nodesep=0.06, label=\"%s: items %" PRIu64
+        ", leaves %" PRIu64 ", nodes %" PRIu64 "; leaves are coloured as far as they "
+        "are full\", labelloc=t, fontname=\"DejaVu Sans Mono\", fontsize=11];\n"
+        "  node [shape=box, style=filled, fontname=\"DejaVu Sans Mono\", fontsize=8, "
+        "penwidth=0.6, margin=\"0.06,0.04\"];\n"
+        "  edge [color=\"#888888\", penwidth=0.6, arrowsize=0.5];\n",
+        lab->name, measure.items, measure.leaves, measure.nodes);
     struct drawing drawing = {&lab->tree, file};
     result = tree_walk(&lab->tree, draw_block, &drawing);
     fprintf(file, "}\n");

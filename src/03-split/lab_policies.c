@@ -5,6 +5,9 @@
 
 #include <string.h>
 
+const char policy_words[] =
+    "split    a full leaf is divided where the kernel would divide it\n"
+    "append   the same; but what comes behind all items begins a new leaf\n";
 const char policy_default[] = "split";
 
 int policy_open(const char *text, struct growth *growth)
@@ -14,10 +17,7 @@ int policy_open(const char *text, struct growth *growth)
     else if (strcmp(text, "append") == 0)
         growth->policy = &append_policy;
     else
-        return fail(EINVAL,
-                    "'%s': the policies are split (a full leaf is divided where the kernel would "
-                    "divide it) and append (what comes behind all items begins a new leaf)",
-                    text);
+        return fail(EINVAL, "there is no policy '%s'; --policy=help tells which there are", text);
     return 0;
 }
 

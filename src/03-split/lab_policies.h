@@ -1,5 +1,5 @@
-/* Policies by name, for the commands of the laboratory. Which names there are is each chapter's own:
- * a later lab_policies.c takes the place of an earlier one.
+/* Policies by name, for the commands of the laboratory. Which names there are is each chapter's
+ * own: a later lab_policies.c takes the place of an earlier one.
  */
 #ifndef LAB_POLICIES_H
 #define LAB_POLICIES_H
@@ -7,12 +7,14 @@
 #include "growth.h"
 #include "report.h"
 
+/* What --policy=help prints: the names, and what they are, in lines. */
+extern const char policy_words[];
+
 /* The one that is taken when none is named. */
 extern const char policy_default[];
 
 /* Gives `growth` the policy that the text names, with counters at zero; policy_close frees it.
- * EINVAL, with a message that tells which there are, for "help" and every name that there is not;
- * ENOMEM. */
+ * EINVAL, ENOMEM. */
 int policy_open(const char *text, struct growth *growth);
 void policy_close(struct growth *growth);
 

@@ -3,6 +3,7 @@
 #ifndef LAB_SEEDED_H
 #define LAB_SEEDED_H
 
+#include <assert.h>
 #include <stdint.h>
 
 struct seeded {
@@ -20,6 +21,7 @@ static inline uint64_t seeded_next(struct seeded *seeded)
 /* 0 .. limit - 1. The remainder favours small numbers by less than limit / 2^64. */
 static inline uint64_t seeded_below(struct seeded *seeded, uint64_t limit)
 {
+    assert(limit > 0);
     return seeded_next(seeded) % limit;
 }
 

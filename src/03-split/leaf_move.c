@@ -6,8 +6,8 @@
 #include <string.h>
 
 /* Copies the items [first, first + count) of `from` to the slots from `slot` on of `to`, where a
- * gap is open for them whose data ends at `end`. Data that is one stretch in one leaf is one stretch
- * in the other, so all offsets change by the same number. */
+ * gap is open for them whose data ends at `end`. Data that is one stretch in one leaf is one
+ * stretch in the other, so all offsets change by the same number. */
 static void copy_items(const struct block *from, uint32_t first, uint32_t count, struct block *to,
                        uint32_t slot, uint32_t end)
 {

@@ -118,7 +118,7 @@ int split_carry_out(struct tree *tree, struct path *path, const struct room *roo
 
 int split_leaf(struct tree *tree, struct path *path, const struct room *room)
 {
-    int result = split_possible(tree, path, room);
+    int result = 0;
     for (unsigned times = 0; result == 0 && leaf_left(tree, path->nodes[0]) < room->cost; times++) {
         assert(times < 2); /* S8 */
         struct split_question question = split_ask(tree, path, room);
@@ -172,15 +172,13 @@ int split_node(struct tree *tree, struct path *path, unsigned level)
 
 bool path_is_at_end(const struct tree *tree, const struct path *path)
 {
-    struct key bound;
-    return path->slots[0] == block_nritems(path->nodes[0]) && !path_bound(tree, path, 0, &bound);
+    return path->slots[0] == block_nritems(path->nodes[0]) && !path_bound(tree, path, 0);
 }
 
 int split_append(struct tree *tree, struct path *path, const struct room *room)
 {
     struct split_plan plan = {SPLIT_EMPTY_RIGHT, block_nritems(path->nodes[0])};
-    int result = split_possible(tree, path, room);
-    return result < 0 ? result : split_carry_out(tree, path, room, &plan);
+    return split_carry_out(tree, path, room, &plan);
 }
 
 /* --- policies ----------------------------------------------------------------------- */

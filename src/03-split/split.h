@@ -1,7 +1,7 @@
 /* Splitting: where a leaf is divided, and how the pieces find their place.
  *
- * A leaf of n items is to take something of cost S at slot p, and has not that much left. Where it is
- * divided is decided by split_plan, on numbers alone; split_leaf carries it out.
+ * A leaf of n items is to take something of cost S at slot p, and has not that much left. Where it
+ * is divided is decided by split_plan, on numbers alone; split_leaf carries it out.
  *
  *       slot p                     left                 right
  *   | 0 | 1 | 2 | 3 | 4 |   ->   | 0 | 1 | 2 |        | 3 | 4 |          SPLIT, at = 3
@@ -28,7 +28,7 @@ struct split_question {
     bool extends;         /* S is to be added to the item at the slot */
     uint32_t to_middle;   /* U(0, m), m = split_middle(nritems) */
     uint32_t from_middle; /* U(m, n) */
-    uint32_t to_slot;     /* U(0, p) */
+    uint32_t to_slot;     /* U(0, p); not for split_plan, but for policies that are cleverer */
     uint32_t from_slot;   /* U(p, n) */
 };
 
@@ -76,8 +76,8 @@ int split_node(struct tree *tree, struct path *path, unsigned level);
 /* Is the slot of the path behind all items of the tree? */
 bool path_is_at_end(const struct tree *tree, const struct path *path);
 
-/* The new leaf to the right that stays empty for what comes behind all items of the tree: nothing
- * has to be moved for it, and what comes in order fills each leaf. */
+/* A new, empty leaf to the right, for what comes behind all items of the tree: nothing has to be
+ * moved for it, and what comes in order fills each leaf. */
 int split_append(struct tree *tree, struct path *path, const struct room *room);
 
 /* The stand-in policies: split alone, and split with split_append. */

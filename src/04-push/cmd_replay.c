@@ -30,7 +30,7 @@ static int no_setup(struct replay *replay)
     return 0;
 }
 
-static const struct mix trace_mix = {"trace", "", (1 << REPLAY_TREES) - 1, 0, no_setup, no_round};
+static const struct mix trace_mix = {"trace", (1 << REPLAY_TREES) - 1, 0, no_setup, no_round};
 
 /* What the command line says. */
 struct words {
@@ -62,6 +62,8 @@ static int parse_words(const struct invocation *invocation, struct words *words)
     if (words->trace &&
         (invocation_option(invocation, "requests") || invocation_option(invocation, "log-rounds")))
         return wrong_usage("--requests and --log-rounds are for mixes");
+    if (invocation_option(invocation, "log-rounds") && words->mix && words->mix->commit_every)
+        return wrong_usage("--log-rounds is for relog");
     if (words->dot && (!words->trace || invocation_option(invocation, "json")))
         return wrong_usage("--dot draws the last operation of a --trace, and is no --json");
     if (!words->mix)
@@ -84,7 +86,7 @@ static int report_trees(struct replay *replay, bool all, struct report *report)
             result = lab_measure(lab, &measure);
         if (!lab->name || result < 0 || measure.items + lab->growth.counters.items_deleted == 0)
             continue; /* nothing was ever in it */
-        report_begin(report, "tree");
+        report_begin(report, NULL);
         report_word(report, "tree", lab->name);
         lab_report_shape(lab, &measure, report);
         if (all)
@@ -136,7 +138,7 @@ static int replay_command(struct invocation *invocation)
     struct replay replay;
     int result = parse_words(invocation, &words);
     if (result != 0)
-        return result;
+        return result == LAB_HELP ? 0 : result;
     result = replay_open(&replay, words.mix, &words.setup, words.seed, words.log_rounds);
     if (result == 0)
         result = words.trace ? trace_run(&replay, words.trace, words.dot ? invocation->out : NULL)
@@ -148,10 +150,11 @@ static int replay_command(struct invocation *invocation)
 }
 
 static const struct argp_option replay_options[] = {
-    {"requests", 0, "N", 0, "How many requests: 100000", 0},
-    {"seed", 0, "N", 0, "The same seed gives the same requests: 1", 0},
-    {"log-rounds", 0, "K", 0, "relog: throw the log away each K rounds; 0, never", 0},
-    {"trace", 0, "FILE", 0, "Replay the operations in the file, one a line", 0},
+    {"requests", 0, "N", 0, "How many requests (default 100000)", 0},
+    {"seed", 0, "N", 0, "The same seed gives the same requests (default 1)", 0},
+    {"log-rounds", 0, "K", 0, "relog: throw the log away each K rounds (default 0: never)", 0},
+    {"trace", 0, "FILE", 0, "Replay the operations in the file, one a line; -, in standard input",
+     0},
     LAB_OPTIONS,
     OPTION_JSON,
     {"dot", 0, NULL, 0, "Draw the leaves before and after the last operation of a trace", 0},

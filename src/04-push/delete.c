@@ -52,8 +52,7 @@ int delete_merge(struct tree *tree, struct path *path)
 
 /* --- deletion ----------------------------------------------------------------------- */
 
-/* Searches for `key`, to delete from there: as tree_search, with the nodes balanced where it is
- * found, or where there is something behind it. */
+/* Balances the nodes of a path to what will be deleted, from the root down. */
 static int balance_path(struct tree *tree, struct path *path)
 {
     const struct room_policy *policy = tree->growth->policy;
@@ -108,6 +107,7 @@ int tree_delete(struct tree *tree, const struct key *key)
 int tree_delete_range(struct tree *tree, const struct key *first, const struct key *last,
                       uint64_t *deleted)
 {
+    uint64_t before = tree->growth->counters.items_deleted;
     int result = 0;
     for (*deleted = 0; result == 0;) {
         struct path path = {0};
@@ -128,8 +128,7 @@ int tree_delete_range(struct tree *tree, const struct key *first, const struct k
         result = balance_path(tree, &path);
         if (result == 0)
             result = delete_run(tree, &path, count);
-        if (result == 0)
-            *deleted += count;
+        *deleted = tree->growth->counters.items_deleted - before;
         path_release(tree, &path);
     }
     return result < 0 ? result : 0;

@@ -1,9 +1,9 @@
 /* Taking items out of a tree.
  *
  * A leaf that becomes empty goes, and the pointer to it. One that has become sparse is merged: its
- * items go to the left neighbour; then, unless the place of the deletion went along, what is left goes
- * to the right one, if all of it fits. On the way
- * down sparse nodes are balanced, so that the node above the leaf can spare a pointer.
+ * items go to the left neighbour; then, unless the place of the deletion went along, what is left
+ * goes to the right one, if all of it fits. On the way down sparse nodes are balanced, so that the
+ * node above the leaf can spare a pointer.
  *
  * What must hold (S1 to S8 and P1 to P5 besides):
  *   D1  when a pointer is removed its node has another one, or is the root

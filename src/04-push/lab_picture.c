@@ -97,7 +97,7 @@ static void draw_leaf(FILE *file, const struct picture *picture, uint32_t leaf,
     char text[96];
     bool same = is_after && is_unchanged(picture, leaf, before);
     snprintf(text, sizeof text, "%u item%s, %u bytes free%s", nritems, nritems == 1 ? "" : "s",
-             picture->left[leaf], same ? ", untouched" : "");
+             picture->left[leaf], same ? ", the same" : "");
     draw_text(file, x + LEAF_WIDTH / 2, y + BAR_HEIGHT / 2 + 0.13, LEAF_WIDTH, text);
     fprintf(file,
             "  leaf%d_%u [shape=box, fixedsize=true, width=%.3f, height=%.2f, "

@@ -6,6 +6,24 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char policy_words[] =
+    "kernel   room is made as Linux has made it since 2017: push right, push left, split\n"
+    "2013     as before November 2013: kernel,-shortcut,-need,-left-discount\n"
+    "coppice  kernel,+decide-first,+append,+shortcut-left\n"
+    "split    no pushing: a full leaf is divided where the kernel would divide it\n"
+    "append   the same; but what comes behind all items begins a new leaf\n"
+    "\n"
+    "Behind kernel, 2013 and coppice rules may be switched, as in kernel,-shortcut,merge=4:\n"
+    "shortcut       what comes behind all items goes to the front of the right leaf if that has "
+    "room\n"
+    "need           what a leaf has left counts towards what is needed\n"
+    "left-discount  and is counted anew for the left neighbour\n"
+    "shortcut-left  what comes before all items goes to the end of the left leaf if that has room\n"
+    "append         what comes behind all items of the tree begins a new leaf\n"
+    "three          two full leaves are split into three\n"
+    "decide-first   nothing is shadowed before it is known to change\n"
+    "merge=N        a leaf is merged that uses less than 1/N of its room (kernel: 3)\n"
+    "balance=N      a node is balanced that has at most 1/N of its pointers (kernel: 4)\n\n";
 const char policy_default[] = "kernel";
 
 static bool *rule_named(struct push_policy *policy, const char *name)
@@ -67,14 +85,7 @@ static int named(struct push_policy *policy, struct growth *growth, const char *
     else if (strcmp(name, "append") == 0)
         policy->policy = append_policy;
     else
-        return fail(EINVAL,
-                    "'%s': the policies are kernel (what Linux does since 2017), 2013 "
-                    "(before shortcut and need, which are of that year, and left-discount), "
-                    "coppice (kernel,+decide-first,"
-                    "+append,+shortcut-left), split and append (no pushing). Rules are switched "
-                    "behind it, as in kernel,-shortcut,merge=4: shortcut, need, left-discount, "
-                    "shortcut-left, append, three, decide-first; merge=N, balance=N",
-                    name);
+        return fail(EINVAL, "there is no policy '%s'; --policy=help tells which there are", name);
     return 0;
 }
 
@@ -85,6 +96,8 @@ int policy_open(const char *text, struct growth *growth)
     int result = policy && words ? 0 : fail(ENOMEM, "out of memory for the policy");
     if (result == 0)
         result = named(policy, growth, strsep(&rest, ","));
+    if (result == 0 && rest && policy->policy.leaf != push_make_leaf_room)
+        result = fail(EINVAL, "'%s': there is no rule to switch in this policy", text);
     for (char *word; result == 0 && (word = strsep(&rest, ","));)
         result = switch_rule(policy, growth, word);
     free(words);

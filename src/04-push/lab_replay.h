@@ -1,8 +1,8 @@
 /* Replays: what a workload asks of the trees of a file system, item by item.
  *
- * A mix is a workload made from a seed: the items that writing, overwriting and fsync of files leave
- * in the fs tree, the extent tree, the checksum tree and the log tree. What the mixes are modelled on
- * is sysbench with 512 files, as in the mail that came with the patch of 2013.
+ * A mix is a workload made from a seed: the items that writing, overwriting and fsync of files
+ * leave in the fs tree, the extent tree, the checksum tree and the log tree. What the mixes are
+ * modelled on is sysbench with 512 files, as in the mail that came with the patch of 2013.
  */
 #ifndef LAB_REPLAY_H
 #define LAB_REPLAY_H
@@ -28,7 +28,6 @@ struct replay {
 
 struct mix {
     const char *name;
-    const char *doc;
     unsigned trees;        /* bits: 1 << REPLAY_FS ... */
     uint64_t commit_every; /* requests; 0: never */
     int (*setup)(struct replay *replay);

@@ -19,21 +19,54 @@ struct line {
 struct trace {
     struct replay *replay;
     FILE *file;
-    uint64_t number; /* of the line */
-    struct lab *lab; /* the tree that is spoken of */
+    uint64_t number;       /* of the line */
+    char title[LINE_MOST]; /* of a drawing */
+    struct lab *lab;       /* the tree that is spoken of */
 };
 
 /* --- reading ------------------------------------------------------------------------ */
 
-/* The next line that says something: 1, or 0 at the end. EINVAL, EIO. */
+/* A character of a comment; the one in the first line is the title. */
+static void read_comment(struct trace *trace, int c)
+{
+    size_t length = strlen(trace->title);
+    bool is_blank = length == 0 && (c == '#' || c == ' ');
+    if (trace->number > 1 || is_blank || length + 1 == sizeof trace->title)
+        return;
+    trace->title[length] = (char)(c == '"' || c == '\\' ? ' ' : c); /* nor what would end a label */
+    trace->title[length + 1] = '\0';
+}
+
+/* The next line without its comment: 1, or 0 at the end. EINVAL, EIO. */
+static int read_text(struct trace *trace, char text[LINE_MOST])
+{
+    size_t length = 0;
+    bool is_comment = false;
+    int c;
+    trace->number++;
+    while ((c = getc(trace->file)) != EOF && c != '\n') {
+        is_comment = is_comment || c == '#';
+        if (c == '\0')
+            return fail(EINVAL, "a zero byte");
+        if (is_comment) {
+            read_comment(trace, c);
+            continue;
+        }
+        if (length + 1 == LINE_MOST)
+            return fail(EINVAL, "more than %d bytes", LINE_MOST - 1);
+        text[length++] = (char)c;
+    }
+    text[length] = '\0';
+    if (ferror(trace->file))
+        return fail(errno, "%s", strerror(errno));
+    return c != EOF || length > 0 || is_comment;
+}
+
+/* The next line that says something: 1, or 0 at the end. */
 static int read_line(struct trace *trace, struct line *line)
 {
-    while (fgets(line->text, sizeof line->text, trace->file)) {
-        trace->number++;
-        size_t length = strlen(line->text);
-        if (length == sizeof line->text - 1 && line->text[length - 1] != '\n')
-            return fail(EINVAL, "the line is too long");
-        line->text[strcspn(line->text, "#\n")] = '\0';
+    int result;
+    while ((result = read_text(trace, line->text)) == 1) {
         line->count = 0;
         char *rest = line->text;
         for (char *word; (word = strsep(&rest, " \t\r(),"));) {
@@ -46,7 +79,7 @@ static int read_line(struct trace *trace, struct line *line)
         if (line->count > 0)
             return 1;
     }
-    return ferror(trace->file) ? fail(EIO, "cannot be read") : 0;
+    return result;
 }
 
 static int parse_key(char *const *words, struct key *key)
@@ -161,23 +194,20 @@ static int do_truncate(struct trace *trace, const struct line *line)
     return result < 0 ? result : tree_truncate(&trace->lab->tree, &key, size);
 }
 
-/* Does `key` lie between the neighbours of the item that the path leads to? Moves the path. */
-static int fits_between(struct tree *tree, struct path *path, const struct key *key)
+/* Does `key` lie before (side -1) or behind (1) the neighbour of the item `own` on that side? Also
+ * where there is no neighbour. */
+static int lies_within(struct tree *tree, const struct key *own, const struct key *key, int side)
 {
-    struct path before = {0};
-    struct key own = path_key(path), other;
-    int result = tree_search(tree, &own, &before);
-    bool fits = true;
-    if (result == 0 && path_previous(tree, &before) == 0) {
-        other = path_key(&before);
-        fits = key_compare(&other, key) < 0;
-    }
-    path_release(tree, &before);
-    if (result == 0 && path_next(tree, path) == 0) {
-        other = path_key(path);
-        fits = fits && key_compare(key, &other) < 0;
-    }
-    return result < 0 ? result : fits ? 0 : fail(EINVAL, "the new key lies elsewhere");
+    struct path path = {0};
+    int result = tree_search(tree, own, &path);
+    if (result == 0)
+        result = side < 0 ? path_previous(tree, &path) : path_next(tree, &path);
+    if (result != 0)
+        return result < 0 ? result : 0;
+    struct key other = path_key(&path);
+    bool is_within = side < 0 ? key_compare(&other, key) < 0 : key_compare(key, &other) < 0;
+    path_release(tree, &path);
+    return is_within ? 0 : fail(EINVAL, "the new key lies elsewhere");
 }
 
 static int do_rekey(struct trace *trace, const struct line *line)
@@ -189,9 +219,11 @@ static int do_rekey(struct trace *trace, const struct line *line)
         result = parse_key(line->words + 4, &new_key);
     if (result == 0)
         result = look(trace, &key, &path);
-    if (result == 0)
-        result = fits_between(&trace->lab->tree, &path, &new_key);
     path_release(&trace->lab->tree, &path);
+    if (result == 0)
+        result = lies_within(&trace->lab->tree, &key, &new_key, -1);
+    if (result == 0)
+        result = lies_within(&trace->lab->tree, &key, &new_key, 1);
     return result < 0 ? result : tree_rekey(&trace->lab->tree, &key, &new_key);
 }
 
@@ -290,7 +322,7 @@ static int run_lines(struct trace *trace, struct picture *before, struct lab **p
 }
 
 /* The drawing needs two pictures, which are large. */
-static int run_and_draw(struct trace *trace, const char *title, FILE *dot)
+static int run_and_draw(struct trace *trace, FILE *dot)
 {
     struct picture *pictures = dot ? calloc(2, sizeof *pictures) : NULL;
     struct lab *pictured = NULL;
@@ -302,34 +334,20 @@ static int run_and_draw(struct trace *trace, const char *title, FILE *dot)
     if (result == 0 && dot)
         result = picture_take(pictured, &pictures[1]);
     if (result == 0 && dot)
-        picture_dot(&pictures[0], &pictures[1], title, dot);
+        picture_dot(&pictures[0], &pictures[1], trace->title, dot);
     free(pictures);
     return result;
-}
-
-/* The title of a drawing: what the first line says, if it is a comment; else the name of the file. */
-static void read_title(FILE *file, const char *file_name, char title[LINE_MOST])
-{
-    const char *slash = strrchr(file_name, '/');
-    if (fgets(title, LINE_MOST, file) && title[0] == '#') {
-        const char *words = title + 1 + strspn(title + 1, " ");
-        memmove(title, words, strlen(words) + 1);
-    } else {
-        snprintf(title, LINE_MOST, "%s", slash ? slash + 1 : file_name);
-    }
-    title[strcspn(title, "\n\"\\")] = '\0'; /* nor what would end a label */
-    rewind(file);
 }
 
 int trace_run(struct replay *replay, const char *file_name, FILE *dot)
 {
     struct trace trace = {.replay = replay, .lab = &replay->labs[REPLAY_FS]};
-    char title[LINE_MOST];
-    trace.file = fopen(file_name, "r");
+    bool is_stdin = strcmp(file_name, "-") == 0;
+    trace.file = is_stdin ? stdin : fopen(file_name, "r");
     if (!trace.file)
         return fail(errno, "%s: %s", file_name, strerror(errno));
-    read_title(trace.file, file_name, title);
-    int result = run_and_draw(&trace, title, dot);
-    fclose(trace.file);
+    int result = run_and_draw(&trace, dot);
+    if (!is_stdin)
+        fclose(trace.file);
     return result < 0 ? fail_within(result, "%s", file_name) : 0;
 }

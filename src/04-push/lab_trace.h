@@ -1,8 +1,8 @@
 /* A trace: operations on trees, one a line, as text.
  *
- *   tree NAME                   what follows is about this tree; fs, extent, csum or log; fs at first
- *   insert KEY SIZE             an item with SIZE bytes of data
- *   batch N                     the next N lines are insert, their keys ascend, and one call inserts
+ *   tree NAME                   what follows is about this tree; fs, extent, csum or log; fs at
+ *   first insert KEY SIZE             an item with SIZE bytes of data batch N                    
+ *   the next N lines are insert, their keys ascend, and one call inserts
  *                               them
  *   extend KEY BYTES            BYTES more data
  *   truncate KEY SIZE           no more than SIZE bytes of data
@@ -12,17 +12,18 @@
  *   commit                      the transaction ends, in all trees
  *   zero                        counters are set to zero: what came before made the trees
  *
- * A KEY is three words, as coppice find takes them: 257 EXTENT_DATA 8192. What follows a '#' is a
- * comment; one in the first line is the title of a drawing.
+ * A KEY is three words, as coppice find takes them: 257 EXTENT_DATA 8192; commas and brackets count
+ * as blanks. A line has 255 bytes at most, without its comment. What follows a '#' is a comment;
+ * one in the first line is the title of a drawing.
  */
 #ifndef LAB_TRACE_H
 #define LAB_TRACE_H
 
 #include "lab_replay.h"
 
-/* Runs the trace in the file; each line but tree, commit and zero counts as a request. With `dot` not
- * NULL the leaves of the tree of the last operation are drawn, before and after it. Errors name the
- * line. EINVAL, and what the operations return. */
+/* Runs the trace in the file ("-": standard input); each line but tree, commit and zero counts as a
+ * request. With `dot` not NULL the leaves of the tree of the last operation are drawn, before and
+ * after it. Errors name the line. EINVAL, and what the operations return. */
 int trace_run(struct replay *replay, const char *file_name, FILE *dot);
 
 /* --- drawings of leaves side by side --------------------------------------------------- */

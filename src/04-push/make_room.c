@@ -51,8 +51,8 @@ static uint32_t need_right(const struct push_policy *rules, const struct tree *t
     return need_of(tree, path, room, rules->need && !is_behind_all);
 }
 
-/* The patch of 2013 took the need of the push to the right for that to the left too; since 2017 it is
- * the item before all that goes over in any case. */
+/* The patch of 2013 took the need of the push to the right for that to the left too; since 2017 it
+ * is the item before all that goes over in any case. */
 static uint32_t need_left(const struct push_policy *rules, const struct tree *tree,
                           const struct path *path, const struct room *room)
 {
@@ -80,8 +80,8 @@ static int push_for_split(struct push_policy *rules, struct tree *tree, struct p
     return push_leaf_left(rules, tree, path, &push);
 }
 
-/* A double split is near. If all from the slot on go right, or all before it left, the slot is at an
- * edge, and one new leaf will do. */
+/* A double split is near. If all from the slot on go right, or all before it left, the slot is at
+ * an edge, and one new leaf will do. */
 static int push_for_double_split(struct push_policy *rules, struct tree *tree, struct path *path,
                                  const struct room *room)
 {
@@ -124,9 +124,7 @@ static int push_or_split(struct push_policy *rules, struct tree *tree, struct pa
 int push_make_leaf_room(struct tree *tree, struct path *path, const struct room *room)
 {
     struct push_policy *rules = (struct push_policy *)tree->growth->policy;
-    int result = split_possible(tree, path, room);
-    if (result < 0)
-        return result;
+    int result = 0;
     if (rules->append && block_nritems(path->nodes[0]) > 0 && path_is_at_end(tree, path))
         return split_append(tree, path, room);
 

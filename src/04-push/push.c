@@ -5,8 +5,6 @@
 
 #include <assert.h>
 
-enum { ITEMS_MOST = (NODE_SIZE_MAX - sizeof(struct block_header)) / sizeof(struct item_header) };
-
 /* --- the decision ------------------------------------------------------------------- */
 
 uint32_t push_plan(const struct push_question *question)
@@ -19,7 +17,7 @@ uint32_t push_plan(const struct push_question *question)
             /* The new item is over there: that was the purpose. */
             if (item > q->gap)
                 break;
-            /* It is about to go over. Better not, if it leaves more room here than remains there. */
+            /* It is about to go. Better not, if it leaves more room here than remains there. */
             if (item == q->gap && q->own_left + 2 * cost > q->other_left)
                 break;
         }

@@ -1,17 +1,17 @@
 /* Pushing: room for an item is found in the leaf's neighbours before the leaf is split.
  *
  * A leaf that is full pushes items into the leaf to its right, or else to its left; both hang under
- * the same node, and only the pointer between them has to change. What goes is decided by push_plan,
- * on numbers alone; push_leaf_right and push_leaf_left ask it and carry it out.
+ * the same node, and only the pointer between them has to change. What goes is decided by
+ * push_plan, on numbers alone; push_leaf_right and push_leaf_left ask it and carry it out.
  *
  * What must hold (S1 to S8 besides):
  *   P1  the two leaves hold the same items as before, in the same order
  *   P2  the item before which the path stood, or the place behind the last, is where it stands now
  *   P3  a leaf that is not to be emptied keeps one item at least
  *   P4  items beyond the limit (min_slot, max_slot) stay
- *   P5  of the nodes, only the one above the two leaves has changed; above that only where it was
- *       not claimed yet, or where the first leaf of a node got another first key
- *   P6  the shortcut changes no byte: not of the left leaf, not of the right one, not of a node
+ *   P5  of the nodes, only the one above the two leaves has changed, besides what claims change
+ *   P6  the shortcut changes no byte, besides what claims change: not of the left leaf, not of the
+ *       right one, not of a node
  *
  * The kernel's names: push_leaf_right, __push_leaf_right, push_leaf_left, __push_leaf_left,
  * push_for_double_split, push_nodes_for_insert.
@@ -26,13 +26,14 @@
 struct push_question {
     const uint32_t *costs; /* of the items that may go, in the order in which they go */
     uint32_t count;        /* so many may */
-    int32_t gap;         /* costs[gap] is the item that takes the new one along: the new one goes in
-                              beside it. -1: the new one goes over in any case */
-    uint32_t need;       /* what the new item will cost over there */
-    uint32_t own_left;   /* what this leaf has left now */
-    uint32_t other_left; /* what the neighbour has left now */
-    bool empty;          /* as many as can are to go, to empty this leaf */
+    int32_t gap;           /* costs[gap] takes the new item along; -1: that goes over in any case */
+    uint32_t need;         /* what the new item will cost over there */
+    uint32_t own_left;     /* what this leaf has left now */
+    uint32_t other_left;   /* what the neighbour has left now */
+    bool empty;            /* as many as can are to go, to empty this leaf */
 };
+
+enum { ITEMS_MOST = (NODE_SIZE_MAX - sizeof(struct block_header)) / sizeof(struct item_header) };
 
 /* How many items go; 0 is "nothing fits". */
 uint32_t push_plan(const struct push_question *question);
@@ -81,8 +82,8 @@ struct push_policy {
     bool append;
     /* Two full leaves are split into three. */
     bool three;
-    /* A leaf that uses less than one part in `merge` is merged; a node with no more than one part in
-     * `balance` is balanced. */
+    /* A leaf that uses less than one part in `merge` is merged; a node with no more than one part
+     * in `balance` is balanced. */
     uint32_t merge, balance;
 
     struct push_counters {
@@ -93,8 +94,9 @@ struct push_policy {
     } counters;
 };
 
-/* Linux since 2017; what it was before the patches of 2013; and the kernel's rules with those added that paid
- * when measured, which is what the rest of this program uses, with growth.shadow_first false. */
+/* Linux since 2017; what it was before the patches of 2013; and the kernel's rules with those added
+ * that paid when measured, which is what the rest of this program uses, with growth.shadow_first
+ * false. */
 struct push_policy push_policy_kernel(void);
 struct push_policy push_policy_2013(void);
 struct push_policy push_policy_coppice(void);

@@ -37,8 +37,8 @@ struct balance_plan balance_plan(uint32_t left, uint32_t middle, uint32_t right,
     if (right > 0)
         plan.right_to_middle = push_node_plan(right, middle, max_ptrs, true);
     middle += plan.right_to_middle;
-    /* One pointer is too few: the child may be about to go. (Where the left has fewer than four, the
-     * middle would have gone there when it became sparse.) */
+    /* One pointer is too few: the child may be about to go. (Where the left has fewer than four,
+     * the middle would have gone there when it became sparse.) */
     if (middle == 1)
         plan.left_to_middle = push_half_plan(left, middle, max_ptrs);
     return plan;
@@ -88,8 +88,8 @@ static void set_key_above(struct tree *tree, struct path *path, unsigned level, 
     path_set_low_key(tree, &above, level + 1, &key);
 }
 
-/* Where a path that stood at pointer `index` of two nodes side by side, counted through both, stands
- * now; `other` is the one that is not in the path, on this side of it. The hold on it ends. */
+/* Where a path that stood at pointer `index` of two nodes side by side, counted through both,
+ * stands now; `other` is the one that is not in the path, on this side of it; its hold ends. */
 static void path_find_ptr(struct tree *tree, struct path *path, unsigned level, uint32_t index,
                           int side, struct block *other)
 {

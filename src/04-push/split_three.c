@@ -5,8 +5,6 @@
 
 #include <assert.h>
 
-enum { ITEMS_MOST = (NODE_SIZE_MAX - sizeof(struct block_header)) / sizeof(struct item_header) };
-
 bool split_three_plan(const uint32_t *costs, uint32_t count, uint32_t room, uint32_t *left,
                       uint32_t *right)
 {

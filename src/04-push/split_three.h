@@ -1,6 +1,6 @@
-/* Two full leaves into three: an alternative to dividing one in the middle. Each of the three is two
- * thirds full afterwards, where a split leaves two halves; the price is that two leaves change and
- * not one. B*-trees do this (Knuth, The Art of Computer Programming 3, 6.2.4); Btrfs does not.
+/* Two full leaves into three: an alternative to dividing one in the middle. Each of the three is
+ * two thirds full afterwards, where a split leaves two halves; the price is that two leaves change
+ * and not one. B*-trees do this (Knuth, The Art of Computer Programming 3, 6.2.4); Btrfs does not.
  */
 #ifndef SPLIT_THREE_H
 #define SPLIT_THREE_H

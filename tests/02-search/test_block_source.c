@@ -19,39 +19,77 @@ static struct block good_leaf(void)
     return leaf;
 }
 
-static const struct block_promise good_promise = {
-    .tree = FS_TREE_OBJECTID,
-    .generation = 7,
-    .first_key = {300, ORPHAN_ITEM_KEY, 0},
-    .has_next_key = true,
-    .next_key = {310, ORPHAN_ITEM_KEY, 1},
+/* A promise, and the keys that it points to, which a node would hold. */
+struct promised {
+    struct block_promise promise;
+    struct disk_key first_key, next_key;
 };
+
+static const struct block_promise *promise_of(struct promised *promised)
+{
+    promised->promise.first_key = &promised->first_key;
+    promised->promise.next_key = &promised->next_key;
+    return &promised->promise;
+}
+
+static struct promised promise_made(uint64_t tree, uint8_t level, uint64_t generation,
+                                    struct key first_key, struct key next_key)
+{
+    return (struct promised){
+        .promise = {.tree = tree, .level = level, .generation = generation},
+        .first_key = key_to_disk(&first_key),
+        .next_key = key_to_disk(&next_key),
+    };
+}
+
+static struct promised good_promise(void)
+{
+    return promise_made(FS_TREE_OBJECTID, 0, 7, (struct key){300, ORPHAN_ITEM_KEY, 0},
+                        (struct key){310, ORPHAN_ITEM_KEY, 1});
+}
 
 START_TEST(each_promise)
 {
     static const struct {
         const char *words;
-        struct block_promise promise;
+        uint64_t tree;
+        uint8_t level;
+        uint64_t generation;
+        struct key first_key, next_key;
     } broken[] = {
-        {"level 0, not 1 (T1)", {5, 1, 7, false, {300, 48, 0}, false, {0}}},
-        {"generation 7, not 6 (T2)", {5, 0, 6, false, {300, 48, 0}, false, {0}}},
-        {"generation 7, not 8 (T2)", {5, 0, 8, false, {300, 48, 0}, false, {0}}},
+        {"level 0, not 1 (T1)", 5, 1, 7, {300, 48, 0}, {400, 0, 0}},
+        {"generation 7, not 6 (T2)", 5, 0, 6, {300, 48, 0}, {400, 0, 0}},
+        {"generation 7, not 8 (T2)", 5, 0, 8, {300, 48, 0}, {400, 0, 0}},
         {"begins with (300 ORPHAN_ITEM 0), its parent says (299 ORPHAN_ITEM 0) (T3)",
-         {5, 0, 7, false, {299, 48, 0}, false, {0}}},
-        {"its parent says (300 ORPHAN_ITEM 1) (T3)", {5, 0, 7, false, {300, 48, 1}, false, {0}}},
+         5,
+         0,
+         7,
+         {299, 48, 0},
+         {400, 0, 0}},
+        {"its parent says (300 ORPHAN_ITEM 1) (T3)", 5, 0, 7, {300, 48, 1}, {400, 0, 0}},
         {"ends with (310 ORPHAN_ITEM 0), not before (310 ORPHAN_ITEM 0) (T4)",
-         {5, 0, 7, false, {300, 48, 0}, true, {310, 48, 0}}},
-        {"not before (305 ORPHAN_ITEM 0) (T4)", {5, 0, 7, false, {300, 48, 0}, true, {305, 48, 0}}},
-        {"owner 5 in tree 2 (T5)", {2, 0, 7, false, {300, 48, 0}, false, {0}}},
+         5,
+         0,
+         7,
+         {300, 48, 0},
+         {310, 48, 0}},
+        {"not before (305 ORPHAN_ITEM 0) (T4)", 5, 0, 7, {300, 48, 0}, {305, 48, 0}},
+        {"owner 5 in tree 2 (T5)", 2, 0, 7, {300, 48, 0}, {400, 0, 0}},
     };
     struct block leaf = good_leaf();
-    expect_success(block_fulfils(&leaf, &good_promise));
+    struct promised good = good_promise();
+    expect_success(block_fulfils(&leaf, promise_of(&good)));
+    good.promise.next_key = NULL; /* nothing is to the right */
+    expect_success(block_fulfils(&leaf, &good.promise));
     for (size_t i = 0; i < LENGTH_OF(broken); i++) {
-        expect_failure(EUCLEAN, broken[i].words, block_fulfils(&leaf, &broken[i].promise));
+        struct promised promised =
+            promise_made(broken[i].tree, broken[i].level, broken[i].generation, broken[i].first_key,
+                         broken[i].next_key);
+        expect_failure(EUCLEAN, broken[i].words, block_fulfils(&leaf, promise_of(&promised)));
         expect(strncmp(fail_message(), "block 1048576: ", 15) == 0, "%s", fail_message());
     }
     /* A root has no parent to say where it begins. */
-    struct block_promise root = {.tree = 5, .generation = 7, .is_root = true};
+    struct block_promise root = {.tree = 5, .generation = 7};
     expect_success(block_fulfils(&leaf, &root));
     free_block(&leaf);
 }
@@ -61,16 +99,17 @@ END_TEST
 START_TEST(promises_of_a_node)
 {
     struct block node = make_node(4096, 2);
-    struct block_promise promise = good_promise;
+    struct promised promised = good_promise();
+    const struct block_promise *promise = promise_of(&promised);
     node_append(&node, (struct key){300, ORPHAN_ITEM_KEY, 0}, 4096, 7);
     node_append(&node, (struct key){310, ORPHAN_ITEM_KEY, 0}, 8192, 7);
-    expect_failure(EUCLEAN, "level 2, not 0 (T1)", block_fulfils(&node, &promise));
-    promise.level = 2;
-    expect_success(block_fulfils(&node, &promise));
-    promise.next_key.offset = 0;
-    expect_failure(EUCLEAN, "(T4)", block_fulfils(&node, &promise));
-    promise.first_key.type = 0;
-    expect_failure(EUCLEAN, "(T3)", block_fulfils(&node, &promise));
+    expect_failure(EUCLEAN, "level 2, not 0 (T1)", block_fulfils(&node, promise));
+    promised.promise.level = 2;
+    expect_success(block_fulfils(&node, promise));
+    promised.next_key.offset = to_le64(0);
+    expect_failure(EUCLEAN, "(T4)", block_fulfils(&node, promise));
+    promised.first_key.type = 0;
+    expect_failure(EUCLEAN, "(T3)", block_fulfils(&node, promise));
     free_block(&node);
 }
 END_TEST
@@ -79,9 +118,10 @@ END_TEST
 START_TEST(empty)
 {
     struct block leaf = make_leaf(4096);
-    struct block_promise promise = good_promise;
+    struct promised promised = good_promise();
+    struct block_promise promise = *promise_of(&promised);
     expect_failure(EUCLEAN, "block 1048576: empty (T6)", block_fulfils(&leaf, &promise));
-    promise.is_root = true;
+    promise.first_key = promise.next_key = NULL; /* that of a root */
     static const uint64_t never[] = {1, 2, 3, 4, 5, DATA_RELOC_TREE_OBJECTID};
     for (size_t i = 0; i < LENGTH_OF(never); i++) {
         promise.tree = never[i];
@@ -125,7 +165,8 @@ START_TEST(owners)
     };
     for (size_t i = 0; i < LENGTH_OF(cases); i++) {
         struct block leaf = good_leaf();
-        struct block_promise promise = good_promise;
+        struct promised promised = good_promise();
+        struct block_promise promise = *promise_of(&promised);
         block_header(&leaf)->owner = to_le64(cases[i].owner);
         block_header(&leaf)->flags = to_le64(cases[i].flags);
         promise.tree = cases[i].tree;
@@ -144,8 +185,8 @@ END_TEST
 static struct maker maker;
 static struct opened opened;
 static uint64_t bytenr;
-static const struct block_promise leaf_promise = {
-    .tree = FS_TREE_OBJECTID, .generation = MAKER_GENERATION, .is_root = true};
+static const struct block_promise leaf_promise = {.tree = FS_TREE_OBJECTID,
+                                                  .generation = MAKER_GENERATION};
 
 static void make_volume(uint32_t nodesize, uint16_t csum_type, unsigned copies)
 {

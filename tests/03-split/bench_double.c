@@ -1,8 +1,8 @@
 /* How often is a leaf split twice, by the size of the items?
  *
- * Items have 0 to M bytes of data, each size with the same probability. A double split is made where
- * an item does not fit with what is behind it. Where it would fit with what is before it, one new
- * leaf would have done. */
+ * Items have 0 to M bytes of data, each size with the same probability. A double split is made
+ * where an item does not fit with what is behind it. Where it would fit with what is before it, one
+ * new leaf would have done. */
 #include "bench_grow.h"
 #include "split.h"
 

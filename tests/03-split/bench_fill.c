@@ -1,8 +1,9 @@
 /* How full are the leaves while a tree grows from keys at random?
  *
- * A tree with one kind of item fills its first leaf, divides it, fills both halves at about the same
- * time, and so on; so the fill swings, and the swing dies out as the leaves come out of step. Where it
- * comes to rest is ln 2 for large leaves (Yao, On random 2-3 trees, Acta Informatica 9, 1978). */
+ * A tree with one kind of item fills its first leaf, divides it, fills both halves at about the
+ * same time, and so on; so the fill swings, and the swing dies out as the leaves come out of step.
+ * Where it comes to rest is ln 2 for large leaves (Yao, On random 2-3 trees, Acta Informatica 9,
+ * 1978). */
 #include "bench_grow.h"
 
 #include <math.h>

@@ -14,8 +14,8 @@ enum { GROW_ORDERS = 4 };
 
 static const char *const grow_names[GROW_ORDERS] = {"ascending", "descending", "random", "streams"};
 
-/* The key of the `number`-th item. Those at random come from a range that is large enough for no two
- * to be equal. */
+/* The key of the `number`-th item. Those at random come from a range that is large enough for no
+ * two to be equal. */
 static inline struct key grow_key(enum grow_order order, uint64_t number, struct seeded *seeded)
 {
     struct key key = {FIRST_FREE_OBJECTID, EXTENT_DATA_KEY, number};

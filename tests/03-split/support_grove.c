@@ -235,8 +235,7 @@ static void plant_leaves(struct grove *grove, const uint32_t *nitems, uint32_t n
 static void plant_root(struct grove *grove, const struct block *root)
 {
     struct block *old = grove_block(grove, grove->tree.bytenr);
-    struct block_promise promise = {
-        .tree = GROVE_TREE, .generation = block_generation(old), .is_root = true};
+    struct block_promise promise = {.tree = GROVE_TREE, .generation = block_generation(old)};
     expect_success(grove->heap.source.get(&grove->heap.source, grove->tree.bytenr, &promise, &old));
     grove->heap.owner.free(&grove->heap.owner, &grove->tree, old);
     grove->tree.bytenr = root->bytenr;

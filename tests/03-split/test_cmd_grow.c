@@ -149,8 +149,11 @@ END_TEST
 START_TEST(refusals)
 {
     expect_refusal(EXIT_USAGE, "there is no order 'bark'", IMAGE, "grow", "bark");
-    expect_refusal(EXIT_USAGE, "--policy: 'bark'", IMAGE, "grow", "random", "--policy=bark");
-    expect_refusal(EXIT_USAGE, "split", IMAGE, "grow", "random", "--policy=help");
+    expect_refusal(EXIT_USAGE, "--policy: there is no policy 'bark'", IMAGE, "grow", "random",
+                   "--policy=bark");
+    expect_refusal(EXIT_USAGE, "--items: 1152921504606846976 is more", IMAGE, "grow", "random",
+                   "--items=1152921504606846976");
+    expect_output("append   ", IMAGE, "grow", "random", "--policy=help");
     expect_refusal(EXIT_USAGE, "--node-size: 5000 is not a power", IMAGE, "grow", "random",
                    "--node-size=5000");
     expect_refusal(EXIT_USAGE, "--node-size: 2048 is not between", IMAGE, "grow", "random",
@@ -162,7 +165,7 @@ START_TEST(refusals)
     expect_refusal(EXIT_USAGE, "--streams: 1 to", IMAGE, "grow", "streams", "--streams=0");
     expect_refusal(EXIT_USAGE, "--size: 'x'", IMAGE, "grow", "random", "--size=x");
     expect_refusal(EXIT_USAGE, "--size: '9-1'", IMAGE, "grow", "random", "--size=9-1");
-    expect_refusal(EXIT_USAGE, "--size: ''", IMAGE, "grow", "random", "--size=1-");
+    expect_refusal(EXIT_USAGE, "--size: '1-'", IMAGE, "grow", "random", "--size=1-");
     expect_refusal(EXIT_USAGE, "exclude each other", IMAGE, "grow", "random", "--json", "--dot");
     expect_refusal(-EOVERFLOW, "a leaf holds 3995", IMAGE, "grow", "random", "--size=3971",
                    "--node-size=4K", "--policy=split");

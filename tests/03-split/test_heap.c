@@ -22,7 +22,7 @@ static struct block *get_root(void)
 {
     struct block *root;
     struct block_promise promise = {
-        .tree = 300, .level = tree.level, .generation = tree.generation, .is_root = true};
+        .tree = 300, .level = tree.level, .generation = tree.generation};
     expect_success(heap.source.get(&heap.source, tree.bytenr, &promise, &root));
     return root;
 }
@@ -186,7 +186,7 @@ START_TEST(checking)
     begin(4096);
     struct block *root = get_root(), *block;
     heap.source.put(&heap.source, root);
-    struct block_promise promise = {.tree = 300, .level = 1, .generation = 1, .is_root = true};
+    struct block_promise promise = {.tree = 300, .level = 1, .generation = 1};
     expect_success(heap.source.get(&heap.source, tree.bytenr, &promise, &block));
     heap.source.put(&heap.source, block);
     heap.is_checking = true;

@@ -84,11 +84,11 @@ static inline const struct mix *bench_mix(const char *name)
 
 /* Replays a mix; *total gets the counters of all its trees, and is to be closed. */
 static inline void bench_replay(struct replay *replay, const char *name,
-                                const struct lab_setup *setup, uint64_t requests,
+                                const struct lab_setup *setup, uint64_t seed, uint64_t requests,
                                 uint64_t log_rounds, struct lab *total)
 {
     const struct mix *mix = bench_mix(name);
-    must(replay_open(replay, mix, setup, 1, log_rounds));
+    must(replay_open(replay, mix, setup, seed, log_rounds));
     must(replay_run(replay, mix, requests));
     must(lab_open(total, "total", 0, setup));
     lab_zero(total);

@@ -5,10 +5,11 @@ enum { REQUESTS = 100000 };
 
 static const char *const names[] = {"overwrite", "relog", "rndwr", "seqwr", "streams"};
 static const char *const policies[] = {
-    "2013",       "2013,+shortcut",      "kernel",        "coppice",
+    "2013",       "2013,+shortcut",      "kernel",
+    "coppice",    "kernel,-need",        "kernel,-need,-left-discount",
     "2013,+need", "2013,+left-discount", "kernel,+three",
 };
-enum { WITH_LARGE_NODES = 4 }; /* the first ones */
+enum { WITH_LARGE_NODES = 6 }; /* the first ones */
 
 /* Bytes used of the leaves of all trees, and their room. */
 static void measure_all(struct replay *replay, struct lab_measure *sum)
@@ -31,7 +32,7 @@ static void count_one(const char *name, uint32_t node_size, const char *policy)
     struct lab_measure measure;
     struct replay replay;
     struct lab total;
-    bench_replay(&replay, name, &setup, REQUESTS, 0, &total);
+    bench_replay(&replay, name, &setup, 1, REQUESTS, 0, &total);
     measure_all(&replay, &measure);
     const struct growth_counters *growth = &total.growth.counters;
     const struct heap_counters *heap = &total.heap.counters;

@@ -1,5 +1,5 @@
-/* What is left of a tree when items are deleted: leaves, fill and height, by when a leaf is merged and
- * when a node is balanced. */
+/* What is left of a tree when items are deleted: leaves, fill and height, by when a leaf is merged
+ * and when a node is balanced. */
 #include "bench_policies.h"
 
 enum { ITEMS = 200000 };

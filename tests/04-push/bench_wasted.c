@@ -29,7 +29,8 @@ static void count_one(uint32_t node_size, uint32_t length, const char *policy)
 
 static int counts(void)
 {
-    static const char *const policies[] = {"kernel", "kernel,+decide-first"};
+    static const char *const policies[] = {"kernel", "kernel,-need,-left-discount",
+                                           "kernel,+decide-first"};
     static const uint32_t lengths[] = {1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 20000};
     printf(
         "# 20,000 items of 53 bytes at random into a tree of 50,000; a commit each so many items\n"

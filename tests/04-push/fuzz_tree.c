@@ -1,5 +1,5 @@
-/* Fuzzing the trees: the input is a policy and a series of operations. After each the tree is sound and
- * holds what a sorted array holds. */
+/* Fuzzing the trees: the input is a policy and a series of operations. After each the tree is sound
+ * and holds what a sorted array holds. */
 #include "change.h"
 #include "command.h"
 #include "delete.h"

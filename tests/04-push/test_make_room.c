@@ -252,12 +252,15 @@ START_TEST(the_largest)
 }
 END_TEST
 
-/* The kernel's rules, and those before the patch of 2013. */
+/* The kernel's rules, those before the patch of 2013, and ours. */
 START_TEST(named_rules)
 {
     struct push_policy kernel = push_policy_kernel(), before = push_policy_2013();
     ck_assert(kernel.shortcut && kernel.need && kernel.left_discount);
     ck_assert(!before.shortcut && !before.need && !before.left_discount);
+    struct push_policy coppice = push_policy_coppice();
+    ck_assert(coppice.shortcut && coppice.need && coppice.left_discount && !coppice.three);
+    ck_assert(coppice.append && coppice.shortcut_left);
     for (unsigned i = 0; i < 2; i++) {
         const struct push_policy *rules = i ? &kernel : &before;
         ck_assert(!rules->shortcut_left && !rules->append && !rules->three);

@@ -26,7 +26,7 @@ report "every room has its chapter, every list its file" "$work/wrong"
 pages="book.md $(ls README.md 2>/dev/null) $chapters"
 awk -v errors="$work/errors" -f "$here/pages.awk" -f "$here/links.awk" $pages > "$work/links" ||
     echo "links cannot be read" >> "$work/errors"
-report "anchors exist, no attributes, no numbers of lines or listings" "$work/errors"
+report "anchors exist, no attributes, no numbers of lines or listings, no comments but excerpts" "$work/errors"
 while IFS='	' read -r where path; do
     [ -e "$path" ] || echo "$where: no such file: $path"
 done < "$work/links" > "$work/wrong"

@@ -181,7 +181,7 @@ function span(file, name,    kind, place, found, at) {
 }
 
 # "<!-- excerpt FILE [NAME...] -->": the text below it. Without a name it is the whole file.
-function excerpt(comment,    word, n, i, k, file, name, range, out) {
+function excerpt(comment,    word, n, i, file, name, range, seen, out) {
     fault = ""
     n = split(comment, word, " ")
     if (n < 4 || word[n] != "-->") fault = "excerpt comment is not <!-- excerpt FILE NAME... -->"
@@ -194,6 +194,8 @@ function excerpt(comment,    word, n, i, k, file, name, range, out) {
         name = word[i]
         if (name ~ /^(struct|union|enum)$/) name = name " " word[++i]
         range = span(file, name)
+        if (fault == "" && range in seen) fault = file ": " name " stands with " seen[range] ", which is shown already"
+        seen[range] = name
         if (fault == "") out = out (out == "" ? "" : "\n\n") show(file, range, 0)
     }
     return fault == "" ? out : ""

@@ -1,7 +1,7 @@
 # Reads Markdown files (needs pages.awk), prints "file:line<tab>path" for each relative link and image, the
 # path from the root; writes to -v errors=FILE what is wrong: an anchor that no heading has, an attribute
-# {#id}, a link that does not stand inline, prose that refers to a line or a listing by its number. The line
-# it names is the first of the paragraph.
+# {#id}, a link that does not stand inline, prose that refers to a line or a listing by its number, a comment
+# that is no excerpt. The line it names is the first of the paragraph.
 function wrong(message) { print where ": " message >> errors }
 function note_link(target,    path) {
     sub(/^ *<?/, "", target); sub(/[ >].*/, "", target)
@@ -32,6 +32,7 @@ function flush(    text, target) {
 FNR == 1 { fence = ""; page = FILENAME }
 fence != "" { if ($0 ~ "^ *" fence "+ *$") fence = ""; next }
 /^ *(```|~~~)/ { match($0, /(`+|~+)/); fence = substr($0, RSTART, RLENGTH); next }
+/<!--/ && !/^<!-- excerpt / { print FILENAME ":" FNR ": a comment that is no excerpt: " $0 >> errors }
 /^#+ / { anchors[FILENAME, slug($0, FILENAME)] = 1 }
 { if (paragraph == "") where = FILENAME ":" FNR; paragraph = paragraph " " $0 }
 END {

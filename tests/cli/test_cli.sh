@@ -147,7 +147,7 @@ laboratory() { # NAME WORDS...
     cp out once
     check "$name --json, again" 0 '^\{' "" "$@" --json
     same "$name repeats" out once
-    check "$name with a policy that there is not" 2 "" "^coppice: .*: --policy: 'bark': the policies are " "$@" --policy bark
+    check "$name with a policy that there is not" 2 "" "^coppice: .*: --policy: there is no policy 'bark'; " "$@" --policy bark
     check "$name with a node size that there is not" 2 "" "^coppice: .*: --node-size: 5000 is not a power of two" "$@" --node-size 5000
     "$tool" "$@" > /dev/full 2> err
     status=$?; : > out
