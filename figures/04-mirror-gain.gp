@@ -1,6 +1,7 @@
 # size 900,440
 set datafile separator ","
 set datafile columnheaders
+set datafile missing NaN
 data = "data/04-mirror.counts.csv"
 dark = "#12304d"; middle = "#2f6fa8"; orange = "#dd9433"
 with(name) = strcol("policy") eq "kernel +shortcut-left" ? column(name) : NaN
@@ -17,7 +18,7 @@ set yrange [0:80]
 set key top left reverse Left samplen 2
 plot data using (with("most_size")):(1000 * column("after_push") / column("calls")) with linespoints pt 7 lw 2 lc rgb middle title "after a push to the left", \
      data using (with("most_size")):(1000 * column("after_split") / column("calls")) with linespoints pt 8 ps 1.2 lw 2 lc rgb orange title "after half a double split"
-set title "what it saves: mean of 16 seeds and its standard error" font ",12"
+set title "what it saves (16 seeds, with standard error)" font ",12"
 set ylabel "leaves saved, percent"
 set yrange [-1:4]
 unset key

@@ -35,8 +35,8 @@ set boxwidth 0.15
 of(p) = column(2) == p ? column(1) : NaN
 
 set ylabel "splits, percent of 2013"
-set yrange [0:150]
-set ytics 25
+set yrange [0:185]
+set ytics 0,25,125
 set key top right horizontal samplen 1.5 width 1
 set xtics ()
 do for [m = 1:5] { set xtics add (sprintf("%s: %d", mix[m], base[m]) m) }

@@ -38,7 +38,7 @@ plot $bars using (of(0)):3 with boxes lc rgb orange title "nodes of 4 KiB", \
      $bars using (of(0)):3:(sprintf("%.1f", $3)) with labels offset 0,0.6 font ",9" notitle, \
      $bars using (of(1)):3:(sprintf("%.1f", $3)) with labels offset 0.6,0.6 font ",9" notitle
 
-set title "relog, by how long a log lives: mean and range of five seeds" font ",12"
+set title "relog, by how long a log lives (five seeds)" font ",12"
 set logscale x
 set xrange [0.8:1300]
 set xtics auto

@@ -22,7 +22,7 @@ set lmargin 9
 set rmargin 2
 set title "by mix" font ",12"
 set ylabel "wasted, in 100,000 requests" offset 1,0
-set yrange [0:800]
+set yrange [0:950]
 set xrange [0.4:5.6]
 set style fill solid 1 border lc rgb "#333333"
 set boxwidth 0.2
@@ -39,7 +39,8 @@ plot $bars using (of(0)):3 with boxes lc rgb orange title "4 KiB, kernel", \
 
 set title "random insertions, by the length of a transaction" font ",12"
 set ylabel "wasted for 1,000 insertions"
-set yrange [0:46]
+set yrange [0:62]
+set ytics 10
 set logscale x
 set xrange [0.8:26000]
 set xtics ("1" 1, "10" 10, "100" 100, "1,000" 1000, "10,000" 10000)

@@ -194,7 +194,9 @@ START_TEST(switches)
                                         "kernel,merge=",
                                         "",
                                         ",",
-                                        "+shortcut"};
+                                        "+shortcut",
+                                        "split,+three",
+                                        "append,merge=4"};
     for (size_t i = 0; i < LENGTH_OF(wrong); i++) {
         char option[64];
         snprintf(option, sizeof option, "--policy=%s", wrong[i]);
@@ -209,6 +211,8 @@ START_TEST(refusals)
     expect_refusal(EXIT_USAGE, "no mix is named", IMAGE, "replay");
     expect_refusal(EXIT_USAGE, "a mix or a trace", IMAGE, "replay", "relog", "--trace=x");
     expect_refusal(EXIT_USAGE, "are for mixes", IMAGE, "replay", "--trace=x", "--requests=1");
+    expect_refusal(EXIT_USAGE, "--log-rounds is for relog", IMAGE, "replay", "overwrite",
+                   "--log-rounds=5");
     expect_refusal(EXIT_USAGE, "--dot draws", IMAGE, "replay", "relog", "--dot");
     expect_refusal(EXIT_USAGE, "--dot draws", IMAGE, "replay", "--trace=x", "--dot", "--json");
     expect_refusal(-ENOENT, "/nowhere: No such file", IMAGE, "replay", "--trace=/nowhere");

@@ -164,8 +164,15 @@ if has replay; then
     done
     printf 'insert 1 2 3 4\n' > one.trace
     laboratory "replay --trace" replay --trace one.trace
+    printf 'insert 1 2 3 4\ninsert 1 2 4 4\n' | "$tool" replay --trace - --json > out 2> err
+    verdict "replay --trace - reads every line" $? 0 '"requests":2,' ""
+    printf 'insert 1 2 3 4\0junk\n' > zero.trace
+    check "replay --trace with a zero byte" 1 "" "^coppice: replay: zero.trace: line 1: a zero byte$" replay --trace zero.trace
+    check "replay --trace of /dev/zero" 1 "" "line 1: a zero byte$" replay --trace /dev/zero
+    check "replay --policy help" 0 "^kernel " "" replay relog --policy help
+    check "replay --stats" 0 "^push_right_no_neighbour " "" replay relog --requests 100 --stats
     check "replay --trace of a missing file" 1 "" "^coppice: replay: none.trace: No such file or directory$" replay --trace none.trace
-    check "replay --trace of a folder" 1 "" "^coppice: replay: folder: " replay --trace folder
+    check "replay --trace of a folder" 1 "" "^coppice: replay: folder: line 1: Is a directory$" replay --trace folder
     check "replay --trace of a line that means nothing" 1 "" "^coppice: replay: bad.trace: line 2: there is no operation 'bark'$" \
         replay --trace bad.trace
 fi
