@@ -401,79 +401,100 @@ static void free_orders(struct orders *orders)
     free(orders->wanted);
 }
 
-/* One way with one store; *ns for an item. A lookup follows RANDOM, on the same open store. */
+/* The time of the processor, which others that want it too do not lengthen. */
+static double cpu_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return 1e9 * (double)now.tv_sec + (double)now.tv_nsec;
+}
+
+/* One way with a store that is open for it; *ns for an item. */
 static int time_way(const struct store *store, enum way way, const struct orders *orders,
                     double *ns)
 {
-    double start = bench_ns();
+    double start = cpu_ns();
     int result =
         way == LOOKUP || way == READ
             ? store->look(way, orders->wanted, orders->count)
             : store->insert(way, way == RANDOM ? orders->random : orders->ascending, orders->count);
-    *ns = (bench_ns() - start) / orders->count;
+    *ns = (cpu_ns() - start) / orders->count;
     return result;
 }
 
-static int time_store(const struct store *store, const struct orders *orders, double ns[WAYS])
+/* Inserts in this way; after RANDOM come the lookups. */
+static int time_store(const struct store *store, enum way way, const struct orders *orders,
+                      double ns[WAYS])
 {
-    int result = 0;
-    for (enum way way = APPEND; way <= RANDOM && result == 0; way++) {
-        if (!(store->ways & 1U << way))
-            continue;
-        result = store->open(store);
-        if (result == 0)
-            result = time_way(store, way, orders, &ns[way]);
-        if (result == 0 && way == RANDOM && store->ways & LOOKS)
-            result = store->begin_lookups();
-        for (enum way look = LOOKUP; look <= READ && way == RANDOM; look++)
-            if (result == 0 && store->ways & 1U << look)
-                result = time_way(store, look, orders, &ns[look]);
-        if (result == 0)
-            store->close();
+    int result = store->open(store);
+    if (result == 0)
+        result = time_way(store, way, orders, &ns[way]);
+    if (result == 0 && way == RANDOM && store->ways & LOOKS) {
+        result = store->begin_lookups();
+        for (enum way look = LOOKUP; look <= READ && result == 0; look++)
+            result = time_way(store, look, orders, &ns[look]);
     }
+    if (result == 0)
+        store->close();
     return result;
 }
 
-static double samples[STORES][WAYS][ROUNDS];
+/* ns of each store in each way; 0: not timed. */
+typedef double round_ns[STORES][WAYS];
 
-/* Prints a row for each store and way; its ratio to LMDB's time, the better one of its setups. */
-static void print_rows(uint32_t count, uint32_t rounds)
+/* The stores in turn, in one way after the other: what is compared is near in time. */
+static int time_round(const struct orders *orders, bool all, round_ns ns)
 {
-    struct bench_spread ns[STORES][WAYS];
+    for (enum way way = APPEND; way <= RANDOM; way++)
+        for (size_t i = 0; i < STORES; i++) {
+            if (!(stores[i].ways & 1U << way) || !(all || stores[i].is_large))
+                continue;
+            int result = time_store(&stores[i], way, orders, ns[i]);
+            if (result < 0)
+                return result;
+        }
+    return 0;
+}
+
+/* LMDB's time in a round, with the better one of its setups. */
+static double best_rival(round_ns ns, int way)
+{
+    double best = 0;
     for (size_t i = 0; i < STORES; i++)
-        for (int way = 0; way < WAYS; way++)
-            ns[i][way] = bench_spread(samples[i][way], rounds);
+        if (strcmp(stores[i].name, "LMDB") == 0 && ns[i][way] > 0 &&
+            (best == 0 || ns[i][way] < best))
+            best = ns[i][way];
+    return best;
+}
+
+static void print_rows(uint32_t count, round_ns *rounds, uint32_t nrounds)
+{
     for (size_t i = 0; i < STORES; i++)
         for (int way = 0; way < WAYS; way++) {
-            double best = 0;
-            for (size_t j = 0; j < STORES; j++)
-                if (strcmp(stores[j].name, "LMDB") == 0 && ns[j][way].median > 0 &&
-                    (best == 0 || ns[j][way].median < best))
-                    best = ns[j][way].median;
-            if (ns[i][way].median > 0)
+            double samples[ROUNDS], ratios[ROUNDS];
+            for (uint32_t round = 0; round < nrounds; round++) {
+                samples[round] = rounds[round][i][way];
+                ratios[round] = samples[round] / best_rival(rounds[round], way);
+            }
+            struct bench_spread ns = bench_spread(samples, nrounds);
+            if (ns.median > 0)
                 printf("%s,%s,%u,%u,%s,%.1f,%.1f,%.1f,%.2f\n", stores[i].name, stores[i].setup,
-                       stores[i].node_size, count, way_names[way], ns[i][way].median,
-                       ns[i][way].low, ns[i][way].high, ns[i][way].median / best);
+                       stores[i].node_size, count, way_names[way], ns.median, ns.low, ns.high,
+                       bench_spread(ratios, nrounds).median);
         }
     fflush(stdout);
 }
 
-/* The stores in turn, `rounds` times. */
-static int time_stores(uint32_t count, uint32_t rounds, bool all)
+static int time_rounds(uint32_t count, uint32_t nrounds, bool all)
 {
+    static round_ns rounds[ROUNDS];
     struct orders orders;
     int result = make_orders(&orders, count);
-    memset(samples, 0, sizeof samples);
-    for (uint32_t round = 0; round < rounds; round++)
-        for (size_t i = 0; i < STORES && result == 0; i++) {
-            double ns[WAYS] = {0};
-            if (all || stores[i].is_large)
-                result = time_store(&stores[i], &orders, ns);
-            for (int way = 0; way < WAYS; way++)
-                samples[i][way][round] = ns[way];
-        }
+    memset(rounds, 0, sizeof rounds);
+    for (uint32_t round = 0; round < nrounds && result == 0; round++)
+        result = time_round(&orders, all, rounds[round]);
     if (result == 0)
-        print_rows(count, rounds);
+        print_rows(count, rounds, nrounds);
     free_orders(&orders);
     return result;
 }
@@ -499,9 +520,9 @@ static int times(void)
     mallopt(M_TRIM_THRESHOLD, -1);
     sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
     sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
-    int result = time_stores(MILLION, ROUNDS, true);
+    int result = time_rounds(MILLION, ROUNDS, true);
     if (result == 0)
-        result = time_stores(10 * MILLION, 1, false);
+        result = time_rounds(10 * MILLION, 1, false);
     return result < 0;
 }
 
