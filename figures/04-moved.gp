@@ -12,7 +12,7 @@ set ytics 0.2
 set xlabel "bytes of data of an item (log scale)"
 set ylabel "bytes moved / (node size - 101)"
 set grid lc rgb "#dddddd" lt 1
-set key top left reverse Left samplen 3 maxrows 3 width -1
+set key bottom left reverse Left samplen 3 maxrows 3 width -1
 set arrow from 22,0.3607 to 460,0.3607 nohead dt 2 lc rgb "#444444"
 set label "1 / (4 ln 2)" at 445,0.395 right font ",10"
 of(p, size) = strcol("policy") eq p && column("node_size") == size ? column("data") : NaN

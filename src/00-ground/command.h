@@ -34,8 +34,8 @@ struct invocation {
 
 struct command {
     const char *name;
-    const char *args; /* "IMAGE BYTENR", as --help shows it */
-    const char *doc;  /* one line; behind a '\v' more, as argp wants it */
+    const char *args;  /* "IMAGE BYTENR", as --help shows it */
+    const char *doc;   /* one line; behind a '\v' more, as argp wants it */
     bool has_no_image; /* its words are all arguments */
     int min_args;      /* words behind IMAGE */
     int max_args;
