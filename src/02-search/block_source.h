@@ -31,8 +31,7 @@ struct block_promise {
     uint8_t level;
     uint64_t generation;
     const struct disk_key *first_key; /* NULL: the block is the root */
-    const struct disk_key
-        *next_key; /* the last key lies before it; NULL: nothing is to the right */
+    const struct disk_key *next_key;  /* the last key lies before it; NULL: none is to the right */
 };
 
 struct block_source {
