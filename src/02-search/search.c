@@ -19,6 +19,7 @@ int block_search(const struct block *block, const struct key *key, uint32_t *slo
     struct key wanted = *key;
     while (low < high && order != 0) {
         uint32_t middle = low + (high - low) / 2;
+        /* Which of the two comes next is not known yet; both are fetched meanwhile. */
         __builtin_prefetch(first + (low + middle) / 2 * stride);
         __builtin_prefetch(first + (middle + 1 + high) / 2 * stride);
         struct key there = key_from_disk((const struct disk_key *)(first + middle * stride));

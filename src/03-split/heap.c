@@ -62,7 +62,8 @@ static int heap_get(struct block_source *source, uint64_t bytenr,
     struct heap *heap = (struct heap *)source;
     assert(bytenr / heap->node_size < heap->count);
     struct heap_block *at = heap->blocks[bytenr / heap->node_size];
-    __builtin_prefetch((unsigned char *)(at + 1) + 96);
+    /* The number of items is what a search wants first. */
+    __builtin_prefetch(&((struct block_header *)(at + 1))->nritems);
     assert(at && at->block.bytenr == bytenr);
     if (heap->is_checking) {
         int result = check(&at->block, promise);
