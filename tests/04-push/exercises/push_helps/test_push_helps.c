@@ -9,7 +9,7 @@
 Suite *suite_push_helps(void);
 bool push_helps(const struct push_question *question, uint32_t cost);
 
-enum { ROUNDS = 3000, NODE_SIZE = 4096, LEFT = 1000, RIGHT = 5000, STEP = 10, ITEMS_MOST = 200 };
+enum { ROUNDS = 3000, NODE_SIZE = 4096, LEFT = 1000, RIGHT = 5000, STEP = 10, LEAF_ITEMS = 200 };
 
 struct garden {
     struct heap heap;
@@ -67,7 +67,7 @@ static void push_once(struct garden *garden, unsigned *helped, unsigned *moved)
     struct key last = {256, EXTENT_DATA_KEY, RIGHT - 1};
     struct path path = {0};
     struct block *right;
-    uint32_t costs[ITEMS_MOST];
+    uint32_t costs[LEAF_ITEMS];
     ck_assert_int_eq(tree_search(tree, &last, &path), 1);
     uint32_t nritems = block_nritems(path.nodes[0]);
     uint32_t own_left = leaf_left(tree, path.nodes[0]);
