@@ -49,7 +49,7 @@ static bool *rule_named(struct push_policy *policy, const char *name)
 static int switch_rule(struct push_policy *policy, struct growth *growth, const char *word)
 {
     bool on = word[0] == '+';
-    bool *rule = rule_named(policy, word + 1);
+    bool *rule = *word ? rule_named(policy, word + 1) : NULL;
     uint32_t *divisor = strncmp(word, "merge=", 6) == 0     ? &policy->merge
                         : strncmp(word, "balance=", 8) == 0 ? &policy->balance
                                                             : NULL;

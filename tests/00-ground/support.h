@@ -39,6 +39,13 @@ void check_success(const char *at, const char *call, int result);
 #define expect_failure(error, words, call) check_failure(AT, #call, call, error, words)
 void check_failure(const char *at, const char *call, int result, int error, const char *words);
 
+/* A number of rounds. The sanitized build is many times slower and makes an eighth of them. */
+#ifdef __SANITIZE_ADDRESS__
+#define ROUNDS_OF(number) ((number) / 8)
+#else
+#define ROUNDS_OF(number) (number)
+#endif
+
 #define AT             __FILE__ ":" TEXT_OF(__LINE__)
 #define TEXT_OF(macro) TEXT(macro)
 #define TEXT(token)    #token

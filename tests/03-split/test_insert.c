@@ -266,19 +266,19 @@ static void long_run(uint32_t node_size, uint64_t steps, uint32_t most)
 
 START_TEST(long_runs_4k)
 {
-    long_run(4096, 400000, 4000);
+    long_run(4096, ROUNDS_OF(400000), 4000);
 }
 END_TEST
 
 START_TEST(long_runs_16k)
 {
-    long_run(16384, 200000, 4000);
+    long_run(16384, ROUNDS_OF(200000), 4000);
 }
 END_TEST
 
 START_TEST(long_runs_64k)
 {
-    long_run(65536, 40000, 3000);
+    long_run(65536, ROUNDS_OF(40000), 3000);
 }
 END_TEST
 

@@ -206,7 +206,7 @@ START_TEST(room_in_random_leaves)
 {
     struct push_counters sum = {0};
     struct dice dice = {4};
-    for (unsigned i = 0; i < 120000; i++)
+    for (unsigned i = 0; i < ROUNDS_OF(120000); i++)
         check_room(&dice, &sum);
     for (unsigned reason = 0; reason < PUSH_FOR_DELETE; reason++)
         for (unsigned outcome = 0; outcome < PUSH_OUTCOMES; outcome++) {
@@ -322,19 +322,19 @@ static void long_run(uint32_t node_size, uint64_t steps, uint32_t most)
 
 START_TEST(long_runs_4k)
 {
-    long_run(4096, 800000, 3000);
+    long_run(4096, ROUNDS_OF(800000), 3000);
 }
 END_TEST
 
 START_TEST(long_runs_16k)
 {
-    long_run(16384, 320000, 4000);
+    long_run(16384, ROUNDS_OF(320000), 4000);
 }
 END_TEST
 
 START_TEST(long_runs_64k)
 {
-    long_run(65536, 64000, 4000);
+    long_run(65536, ROUNDS_OF(64000), 4000);
 }
 END_TEST
 

@@ -204,7 +204,7 @@ static void many_pushes(int side)
 {
     uint64_t seen[PUSH_OUTCOMES] = {0};
     struct dice dice = {side > 0};
-    for (unsigned i = 0; i < 60000; i++)
+    for (unsigned i = 0; i < ROUNDS_OF(60000); i++)
         seen[check_push(&dice, side, i % 3 == 0, i % 3 == 1)]++;
     for (unsigned outcome = 0; outcome < PUSH_OUTCOMES; outcome++)
         expect((seen[outcome] > 0) == (side > 0 || outcome != PUSH_SHORTCUT), "outcome %u: %ju",

@@ -145,7 +145,7 @@ START_TEST(every_balance)
     static const uint32_t caps[] = {30, 31, 32, 33, 40, 121, 493};
     struct dice dice = {5};
     for (size_t i = 0; i < LENGTH_OF(caps); i++)
-        for (unsigned times = 0; times < 100000; times++) {
+        for (unsigned times = 0; times < ROUNDS_OF(100000); times++) {
             uint32_t cap = caps[i], middle = 1 + (uint32_t)dice_below(&dice, cap / 2);
             uint32_t left = (uint32_t)dice_below(&dice, cap + 1);
             uint32_t right = (uint32_t)dice_below(&dice, cap + 1);

@@ -34,7 +34,7 @@ START_TEST(every_plan)
 {
     uint64_t possible = 0, impossible = 0;
     struct dice dice = {1};
-    for (unsigned i = 0; i < 300000; i++) {
+    for (unsigned i = 0; i < ROUNDS_OF(300000); i++) {
         uint32_t costs[12], count = (uint32_t)dice_below(&dice, 13), left, right, l, r;
         for (uint32_t at = 0; at < count; at++)
             costs[at] = 1 + (uint32_t)dice_below(&dice, i % 2 ? 4 : 40);
@@ -168,7 +168,7 @@ START_TEST(into_three)
     uint64_t seen[2] = {0};
     struct dice dice = {8};
     memset(places, 0, sizeof places);
-    for (unsigned i = 0; i < 40000; i++)
+    for (unsigned i = 0; i < ROUNDS_OF(40000); i++)
         seen[check_three(&dice)]++;
     ck_assert_uint_gt(seen[0], 1000);
     ck_assert_uint_gt(seen[1], 1000);
