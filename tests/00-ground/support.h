@@ -41,10 +41,11 @@ void check_failure(const char *at, const char *call, int result, int error, cons
 
 /* A number of rounds. The sanitized build is many times slower and makes an eighth of them. */
 #ifdef __SANITIZE_ADDRESS__
-#define ROUNDS_OF(number) ((number) / 8)
+enum { SANITIZED = 1 };
 #else
-#define ROUNDS_OF(number) (number)
+enum { SANITIZED = 0 };
 #endif
+#define ROUNDS_OF(number) (SANITIZED ? (number) / 8 : (number))
 
 #define AT             __FILE__ ":" TEXT_OF(__LINE__)
 #define TEXT_OF(macro) TEXT(macro)

@@ -8,7 +8,7 @@
  *           come in order and the program may say so; with and without MDB_WRITEMAP. Its pages have
  *           4 KiB. For lookups it commits, which is not timed, and reads from its map.
  *   SQLite  :memory:, no journal, one thread, no memory statistics; a table WITHOUT ROWID with the
- *           key as primary key; statements prepared once.
+ *           key as primary key; statements prepared once; pages of 16 KiB, faster here than of 4.
  *
  * All work in memory that was touched before. What the first touch of a page costs is a property of
  * the machine, and on a virtual one it can be more than all the rest. */
@@ -27,6 +27,7 @@ enum {
     MILLION = 1000000,
     ROUNDS = 5,
     KEY_BYTES = 17,
+    LOOKUPS_MOST = MILLION,
     BYTES_MOST = 160, /* of memory for an item, in any store */
     PAGE = 4096,
 };
@@ -351,7 +352,6 @@ static const struct store stores[] = {
     {"coppice", "kernel", 16384, ALL, true, OURS, 0},
     {"LMDB", "malloc", PAGE, ALL, false, LMDB, 0},
     {"coppice", "coppice", 16384, ALL, false, OURS, 0},
-    {"SQLite", "4 KiB", 4096, INSERTS | LOOKS, false, SQLITE, 0},
     {"SQLite", "16 KiB", 16384, INSERTS | LOOKS, true, SQLITE, 0},
     {"coppice", "append", 4096, ALL, false, OURS, 0},
     {"coppice", "append", 65536, ALL, false, OURS, 0},
@@ -413,12 +413,15 @@ static double cpu_ns(void)
 static int time_way(const struct store *store, enum way way, const struct orders *orders,
                     double *ns)
 {
+    uint32_t count = orders->count;
+    bool looks = way == LOOKUP || way == READ;
+    if (looks && count > LOOKUPS_MOST)
+        count = LOOKUPS_MOST;
     double start = cpu_ns();
     int result =
-        way == LOOKUP || way == READ
-            ? store->look(way, orders->wanted, orders->count)
-            : store->insert(way, way == RANDOM ? orders->random : orders->ascending, orders->count);
-    *ns = (cpu_ns() - start) / orders->count;
+        looks ? store->look(way, orders->wanted, count)
+              : store->insert(way, way == RANDOM ? orders->random : orders->ascending, count);
+    *ns = (cpu_ns() - start) / count;
     return result;
 }
 
@@ -509,9 +512,10 @@ static int times(void)
         "median for one item, low and high are the quartiles; ratio: to the better of LMDB's two.",
         "append: in order, with tree_insert_next and MDB_APPEND. ascending: in order, each by "
         "itself.",
-        "lookup finds an item, read reads 8 bytes of its data too; after random insertions.",
+        "lookup finds an item, read reads 8 bytes of its data too; 1 million, after random "
+        "insertions.",
         "LMDB in /dev/shm, MDB_NOSYNC, pages of 4 KiB, one cursor; writemap: MDB_WRITEMAP.",
-        "SQLite in :memory:, journal off, WITHOUT ROWID.",
+        "SQLite in :memory:, journal off, WITHOUT ROWID, pages of 16 KiB.",
         NULL,
     });
     printf("store,setup,node_size,items,way,ns,low,high,ratio\n");

@@ -44,14 +44,21 @@ static bool is_possible(int side, enum push_reason reason, enum push_outcome out
     return true;
 }
 
+/* Is an outcome that was met so often one that can be, and was it met? The few rounds of the sanitized
+ * build do not meet all. */
+static bool is_as_expected(uint64_t met, int side, unsigned reason, unsigned outcome)
+{
+    return is_possible(side, reason, outcome) ? met > 0 || SANITIZED : met == 0;
+}
+
 static void check_outcomes(const struct push_counters *sum)
 {
     for (unsigned reason = 0; reason < PUSH_REASONS; reason++)
         for (unsigned outcome = 0; outcome < PUSH_OUTCOMES; outcome++) {
-            expect((sum->right[reason][outcome] > 0) == is_possible(1, reason, outcome),
+            expect(is_as_expected(sum->right[reason][outcome], 1, reason, outcome),
                    "right, for %s: %s: %ju times", reasons[reason], outcomes[outcome],
                    (uintmax_t)sum->right[reason][outcome]);
-            expect((sum->left[reason][outcome] > 0) == is_possible(-1, reason, outcome),
+            expect(is_as_expected(sum->left[reason][outcome], -1, reason, outcome),
                    "left, for %s: %s: %ju times", reasons[reason], outcomes[outcome],
                    (uintmax_t)sum->left[reason][outcome]);
         }
@@ -69,7 +76,7 @@ static void small_runs_of(bool shadow_first)
     struct season_sums sums = {0};
     struct push_counters sum = {0};
     uint64_t splits = 0, doubles = 0;
-    for (unsigned number = 0; number < 2 * RULES; number++) {
+    for (unsigned number = 0; number < 2 * RULES; number += SANITIZED ? 5 : 1) {
         struct push_policy rules = rules_make(number % RULES);
         const uint32_t *limit = small_limits[number % LENGTH_OF(small_limits)];
         struct growth growth = {
@@ -91,7 +98,7 @@ static void small_runs_of(bool shadow_first)
     }
     check_outcomes(&sum);
     ck_assert_uint_gt(sums.highest, 3);
-    ck_assert_uint_gt(doubles, 100);
+    ck_assert_uint_gt(doubles, ROUNDS_OF(100));
 }
 
 START_TEST(small_runs)
@@ -210,8 +217,8 @@ START_TEST(room_in_random_leaves)
         check_room(&dice, &sum);
     for (unsigned reason = 0; reason < PUSH_FOR_DELETE; reason++)
         for (unsigned outcome = 0; outcome < PUSH_OUTCOMES; outcome++) {
-            ck_assert_int_eq(sum.right[reason][outcome] > 0, is_possible(1, reason, outcome));
-            ck_assert_int_eq(sum.left[reason][outcome] > 0, is_possible(-1, reason, outcome));
+            ck_assert(is_as_expected(sum.right[reason][outcome], 1, reason, outcome));
+            ck_assert(is_as_expected(sum.left[reason][outcome], -1, reason, outcome));
         }
 }
 END_TEST
@@ -222,7 +229,7 @@ START_TEST(the_largest)
 {
     static const uint32_t sizes[] = {100, 900, 0, 5, 900, 960, 30, 2000, 1900};
     static const uint32_t nitems[] = {3, 4, 2};
-    for (unsigned number = 0; number < RULES; number++) {
+    for (unsigned number = 0; number < RULES; number += SANITIZED ? 5 : 1) {
         struct push_policy rules = rules_make(number);
         struct growth limits = {0};
         for (uint32_t at = 1; at <= 40; at++) {
@@ -379,7 +386,7 @@ static void every_fault_of(unsigned from)
         rules_open(&grove, &rules, 4096, &growth, way + 1);
         grove.keys = season.keys;
         bool growing = true;
-        for (uint64_t i = 0; i < 250; i++) {
+        for (uint64_t i = 0; i < ROUNDS_OF(250); i++) {
             struct step step = step_pick(&grove, &season, growing);
             if (i % 3 == 0)
                 heap_commit(&grove.heap);
