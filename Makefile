@@ -26,7 +26,7 @@ CFLAGS = -O2 -g
 SANITIZER = $(if $(SANITIZE),-fsanitize=address$(comma)undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
 comma := ,
 COMPILE = $(CC) -std=c17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $(WARNINGS) $(CFLAGS) $(SANITIZER) -MMD -MP
-LIBS = -lisal -lgcrypt -lyajl -lblkid -lunistring
+LIBS = -lisal -lgcrypt -lyajl -lblkid -luuid -lunistring
 CHECK_LIBS = -lcheck -lsubunit -lm -lrt -lpthread
 
 .PHONY: all help test bench figures sync check-book book format install clean fuzz test-list FORCE

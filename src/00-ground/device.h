@@ -37,9 +37,14 @@ void device_close(struct device *device);
 /* Fails unless [offset, offset + length) lies within `size` bytes: the check all kinds share. */
 int device_check_range(uint64_t size, uint64_t offset, size_t length, const char *verb);
 
-/* A regular file or block device. `writable` asks for writing. The path must name one of the two:
- * a directory, a pipe or a terminal is refused. On success *device is the caller's to close. */
+/* A regular file or block device. `writable` asks for writing, which only one can do at a time:
+ * EBUSY when the file is open for writing by another, under a loop device, or mounted. The path
+ * must name one of the two: a directory, a pipe or a terminal is refused. On success *device is the
+ * caller's to close. */
 int file_device_open(const char *path, bool writable, struct device **device);
+
+/* A new, empty file for writing. EEXIST where there is one. */
+int file_device_create(const char *path, struct device **device);
 
 /* `size` bytes of memory, all zero. */
 int memory_device_open(uint64_t size, struct device **device);

@@ -3,9 +3,13 @@
 #include "fail.h"
 
 #include <fcntl.h>
+#include <glob.h>
+#include <limits.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -103,15 +107,47 @@ static int file_measure(int fd, uint64_t *size)
     return 0;
 }
 
-int file_device_open(const char *path, bool writable, struct device **device)
+/* Whether the file lies under a loop device, and so may be mounted. */
+static bool is_loop_file(const char *path)
 {
-    /* O_NONBLOCK: a pipe is to be refused, not waited for. */
-    int fd = open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return fail(errno, "%s", strerror(errno));
+    char *wanted = realpath(path, NULL);
+    glob_t loops = {0};
+    bool found = false;
+    if (wanted && glob("/sys/block/loop*/loop/backing_file", 0, NULL, &loops) == 0)
+        for (size_t i = 0; i < loops.gl_pathc && !found; i++) {
+            char line[PATH_MAX] = "";
+            FILE *file = fopen(loops.gl_pathv[i], "re");
+            if (!file)
+                continue;
+            if (fgets(line, sizeof line, file))
+                line[strcspn(line, "\n")] = '\0';
+            fclose(file);
+            found = strcmp(line, wanted) == 0;
+        }
+    globfree(&loops);
+    free(wanted);
+    return found;
+}
 
+/* One writer at a time: the lock ends with the descriptor. A device that is mounted has one. */
+static int file_lock(int fd, const char *path)
+{
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0)
+        return errno == EWOULDBLOCK
+                   ? fail(EBUSY, "is open for writing elsewhere")
+                   : fail(errno, "cannot be locked for writing: %s", strerror(errno));
+    if (is_loop_file(path))
+        return fail(EBUSY, "is in use by a loop device");
+    return 0;
+}
+
+/* Takes over the descriptor: what is open there becomes a device, or is closed. */
+static int file_device_of(int fd, const char *path, bool writable, struct device **device)
+{
     uint64_t size = 0;
     int result = file_measure(fd, &size);
+    if (result == 0 && writable)
+        result = file_lock(fd, path);
     struct file_device *file = result < 0 ? NULL : malloc(sizeof *file);
     if (!file) {
         close(fd);
@@ -124,4 +160,26 @@ int file_device_open(const char *path, bool writable, struct device **device)
     };
     *device = &file->device;
     return 0;
+}
+
+int file_device_open(const char *path, bool writable, struct device **device)
+{
+    /* O_NONBLOCK: a pipe is to be refused, not waited for. O_EXCL: a block device that is mounted
+     * answers EBUSY. */
+    int flags = O_CLOEXEC | O_NONBLOCK | (writable ? O_RDWR : O_RDONLY);
+    struct stat status;
+    if (writable && stat(path, &status) == 0 && S_ISBLK(status.st_mode))
+        flags |= O_EXCL;
+    int fd = open(path, flags);
+    if (fd < 0)
+        return fail(errno, "%s", errno == EBUSY ? "is mounted or in use" : strerror(errno));
+    return file_device_of(fd, path, writable, device);
+}
+
+int file_device_create(const char *path, struct device **device)
+{
+    int fd = open(path, O_CLOEXEC | O_RDWR | O_CREAT | O_EXCL, 0666);
+    if (fd < 0)
+        return fail(errno, "cannot be created: %s", strerror(errno));
+    return file_device_of(fd, path, true, device);
 }

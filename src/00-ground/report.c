@@ -161,30 +161,39 @@ static size_t plain_length(const uint8_t *bytes, size_t length)
     return plain;
 }
 
+/* One character that is not plain; of bytes that are none, libunistring takes one or more at a time.
+ * Returns how many bytes it was. */
+static size_t put_character(FILE *file, const uint8_t *bytes, size_t length)
+{
+    ucs4_t character;
+    size_t size = (size_t)u8_mbtouc(&character, bytes, length);
+    if (u8_check(bytes, size) != NULL || is_unprintable(character)) {
+        for (size_t i = 0; i < size; i++)
+            fprintf(file, "\\x%02x", bytes[i]);
+        return size;
+    }
+    if (character == '"' || character == '\\')
+        putc_unlocked('\\', file);
+    fwrite_unlocked(bytes, 1, size, file);
+    return size;
+}
+
+void report_printable(FILE *file, const void *text, size_t length)
+{
+    const uint8_t *bytes = text;
+    for (size_t at = 0; at < length;) {
+        size_t plain = plain_length(bytes + at, length - at);
+        fwrite_unlocked(bytes + at, 1, plain, file);
+        at += plain;
+        if (at < length)
+            at += put_character(file, bytes + at, length - at);
+    }
+}
+
 static void put_quoted(struct report *report, const uint8_t *bytes, size_t length)
 {
     putc_unlocked('"', report->file);
-    for (;;) {
-        size_t plain = plain_length(bytes, length);
-        put_bytes(report, bytes, plain);
-        bytes += plain;
-        length -= plain;
-        if (length == 0)
-            break;
-        /* One character; of bytes that are none, libunistring takes one or more at a time. */
-        ucs4_t character;
-        size_t size = (size_t)u8_mbtouc(&character, bytes, length);
-        if (u8_check(bytes, size) != NULL || is_unprintable(character)) {
-            for (size_t i = 0; i < size; i++)
-                fprintf(report->file, "\\x%02x", bytes[i]);
-        } else {
-            if (character == '"' || character == '\\')
-                putc_unlocked('\\', report->file);
-            put_bytes(report, bytes, size);
-        }
-        bytes += size;
-        length -= size;
-    }
+    report_printable(report->file, bytes, length);
     putc_unlocked('"', report->file);
 }
 

@@ -63,6 +63,9 @@ void report_word(struct report *report, const char *name, const char *word);
 /* Bytes of the image that are meant as text. */
 void report_name(struct report *report, const char *name, const void *bytes, size_t length);
 
+/* Such a name outside of a report, without the quotes. */
+void report_printable(FILE *file, const void *bytes, size_t length);
+
 /* Bytes as hexadecimal digits. */
 void report_hex(struct report *report, const char *name, const void *bytes, size_t length);
 

@@ -125,16 +125,20 @@ static void put_block(struct block_source *source, struct block *block)
     free(block);
 }
 
+int read_source_fill(struct read_source *source, const struct block_promise *promise,
+                     struct block *block)
+{
+    if (block->bytenr % from_le32(source->super->sectorsize))
+        return fail(EUCLEAN, "block %" PRIu64 ": no multiple of the sector size", block->bytenr);
+    const struct chunk *chunk;
+    int result = chunk_map_find(source->chunks, block->bytenr, block->size, &chunk);
+    return result < 0 ? result : read_copies(source, chunk, promise, block);
+}
+
 static int read_block(struct read_source *source, uint64_t bytenr,
                       const struct block_promise *promise, struct block **block)
 {
     uint32_t nodesize = from_le32(source->super->nodesize);
-    if (bytenr % from_le32(source->super->sectorsize))
-        return fail(EUCLEAN, "block %" PRIu64 ": no multiple of the sector size", bytenr);
-    const struct chunk *chunk;
-    int result = chunk_map_find(source->chunks, bytenr, nodesize, &chunk);
-    if (result < 0)
-        return result;
     /* The structure and its bytes in one piece. */
     struct block *read = malloc(sizeof *read + nodesize);
     if (!read)
@@ -144,7 +148,7 @@ static int read_block(struct read_source *source, uint64_t bytenr,
         .size = nodesize,
         .bytenr = bytenr,
     };
-    result = read_copies(source, chunk, promise, read);
+    int result = read_source_fill(source, promise, read);
     if (result < 0)
         put_block(&source->source, read);
     else

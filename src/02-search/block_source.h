@@ -62,6 +62,10 @@ void read_source_open(struct read_source *source, struct device *device,
                       const struct chunk_map *chunks, const struct superblock *super,
                       struct notes *notes);
 
+/* Reads the block at block->bytenr into the memory that the caller has given it. */
+int read_source_fill(struct read_source *source, const struct block_promise *promise,
+                     struct block *block);
+
 /* Reads a block of which only the address is known: B1 to B5 and the checkers, no promise. */
 int read_source_get_any(struct read_source *source, uint64_t bytenr, struct block **block);
 

@@ -45,13 +45,14 @@ static struct tree log_root_tree(struct volume *volume)
 
 static int add_chunk(const struct path *path, void *context)
 {
+    struct volume *volume = context;
     struct key key = path_key(path);
+    const struct block *leaf = path->nodes[0];
     uint32_t slot = path->slots[0];
-    int result = chunk_map_add(context, key.offset, item_data(path->nodes[0], slot),
-                               item_size(path->nodes[0], slot));
-    if (result < 0)
-        return fail_within(result, "leaf %" PRIu64 " slot %u", path->nodes[0]->bytenr, slot);
-    return 0;
+    memcpy(volume->chunk_tree_uuid, block_header(leaf)->chunk_tree_uuid, UUID_SIZE);
+    int result = chunk_map_add(&volume->chunks, key.offset, item_data(leaf, slot),
+                               item_size(leaf, slot));
+    return result < 0 ? fail_within(result, "leaf %" PRIu64 " slot %u", leaf->bytenr, slot) : 0;
 }
 
 int volume_open(struct volume *volume, struct device *device, struct notes *notes)
@@ -70,7 +71,7 @@ int volume_open(struct volume *volume, struct device *device, struct notes *note
     struct tree chunks = chunk_tree(volume);
     struct key first = {FIRST_CHUNK_TREE_OBJECTID, CHUNK_ITEM_KEY, 0};
     struct key last = {FIRST_CHUNK_TREE_OBJECTID, CHUNK_ITEM_KEY, UINT64_MAX};
-    result = tree_range(&chunks, &first, &last, add_chunk, &volume->chunks);
+    result = tree_range(&chunks, &first, &last, add_chunk, volume);
     if (result < 0) {
         volume_close(volume);
         return fail_within(result, "chunk tree");

@@ -14,7 +14,9 @@ struct volume {
     struct superblock super;
     int mirror; /* the copy of the superblock that is used */
     struct chunk_map chunks;
+    uint8_t chunk_tree_uuid[UUID_SIZE]; /* every block bears it */
     struct read_source source;
+    int write_error;      /* of the first write that failed (chapter 05); 0: none */
     uint64_t open_blocks; /* read to get here */
 };
 
