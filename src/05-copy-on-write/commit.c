@@ -83,7 +83,8 @@ static int back_up_roots(struct transaction *transaction, struct root_backup *ba
     };
 #define BACK_UP(id, tree)                                                                          \
     if (result == 0)                                                                               \
-    result = back_up_tree(transaction, id, &backup->tree, &backup->tree##_gen, &backup->tree##_level)
+    result =                                                                                       \
+        back_up_tree(transaction, id, &backup->tree, &backup->tree##_gen, &backup->tree##_level)
     int result = 0;
     BACK_UP(ROOT_TREE_OBJECTID, tree_root);
     BACK_UP(CHUNK_TREE_OBJECTID, chunk_root);
@@ -125,8 +126,8 @@ static int describe_state(struct transaction *transaction)
 static int check_block(const struct transaction *transaction, const struct block *block)
 {
     struct item_context context = item_context_of(&transaction->super);
-    int result = block_level(block) ? node_check(block, context.sectorsize)
-                                    : leaf_check(block, &context);
+    int result =
+        block_level(block) ? node_check(block, context.sectorsize) : leaf_check(block, &context);
     return result < 0 ? fail_within(result, "not written") : 0;
 }
 

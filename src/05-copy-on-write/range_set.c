@@ -60,8 +60,8 @@ int range_set_add(struct range_set *set, uint64_t start, uint64_t end)
         touches_before ? set->ranges[at - 1].start : start,
         touches_behind ? behind->end : end,
     };
-    int result = replace(set, at - touches_before, (size_t)touches_before + touches_behind, &joined,
-                         1);
+    int result =
+        replace(set, at - touches_before, (size_t)touches_before + touches_behind, &joined, 1);
     if (result == 0)
         set->bytes += end - start;
     return result;

@@ -174,6 +174,8 @@ int transaction_tree(struct transaction *transaction, uint64_t id, struct tree *
             *tree = &at->tree;
             return 0;
         }
+    if (!from_le64(transaction->volume->super.root))
+        return fail(ENOENT, "there is no tree %" PRId64 " yet", (int64_t)id);
     struct transaction_tree found = {0};
     int result = volume_tree(transaction->volume, id, &found.tree);
     if (result == 0 && has_root_item(&found.tree))

@@ -39,7 +39,8 @@ static int check_state(const struct superblock *super)
                     " (seed, error, or a conversion half done)",
                     flags);
     if (from_le64(super->log_root))
-        return fail(EOPNOTSUPP, "cannot be written: its log tree was not replayed; a mount does it");
+        return fail(EOPNOTSUPP,
+                    "cannot be written: its log tree was not replayed; a mount does it");
     return 0;
 }
 

@@ -182,8 +182,8 @@ static int load_from_free_space_tree(struct block_groups *groups, struct block_g
 static int load_group(struct block_groups *groups, struct block_group *group)
 {
     bool has_tree = from_le64(groups->volume->super.compat_ro_flags) & COMPAT_RO_FREE_SPACE_TREE;
-    int result = has_tree ? load_from_free_space_tree(groups, group)
-                          : load_from_extents(groups, group);
+    int result =
+        has_tree ? load_from_free_space_tree(groups, group) : load_from_extents(groups, group);
     if (result == 0 && group->free.bytes != group->length - group->committed_used)
         result = fail(EUCLEAN, "%" PRIu64 " bytes are free, its item says %" PRIu64,
                       group->free.bytes, group->length - group->committed_used);
@@ -241,14 +241,13 @@ static int find_device_free(struct block_groups *groups)
     const struct chunk_map *map = &groups->volume->chunks;
     uint64_t total = from_le64(groups->volume->super.dev_item.total_bytes);
     uint64_t end = total / STRIPE_LENGTH * STRIPE_LENGTH;
-    int result = end > DEVICE_RESERVED
-                     ? range_set_add(&groups->device_free, DEVICE_RESERVED, end)
-                     : 0;
+    int result =
+        end > DEVICE_RESERVED ? range_set_add(&groups->device_free, DEVICE_RESERVED, end) : 0;
     for (size_t i = 0; i < map->count; i++)
         for (unsigned copy = 0; copy < map->chunks[i].copies && result == 0; copy++) {
             uint64_t physical = map->chunks[i].physical[copy];
-            result = range_set_clear(&groups->device_free, physical,
-                                     physical + map->chunks[i].length);
+            result =
+                range_set_clear(&groups->device_free, physical, physical + map->chunks[i].length);
         }
     return result;
 }
@@ -273,8 +272,8 @@ int block_groups_open(struct block_groups *groups, struct volume *volume)
     };
     int result = find_device_free(groups);
     if (result == 0 && volume->chunks.count)
-        result = volume_tree(volume, own_tree ? BLOCK_GROUP_TREE_OBJECTID : EXTENT_TREE_OBJECTID,
-                             &tree);
+        result =
+            volume_tree(volume, own_tree ? BLOCK_GROUP_TREE_OBJECTID : EXTENT_TREE_OBJECTID, &tree);
     for (size_t i = 0; i < volume->chunks.count && result == 0; i++) {
         result = read_group(groups, &tree, &volume->chunks.chunks[i]);
         take_profile(groups, &volume->chunks.chunks[i]);
@@ -469,8 +468,9 @@ int block_groups_use(struct block_groups *groups, uint64_t bytenr, uint64_t leng
     if (result < 0)
         return result;
     if (length > group->length - group->used)
-        return fail(EUCLEAN, "block group %" PRIu64 ": %" PRIu64 " of %" PRIu64
-                             " bytes are used, %" PRIu64 " more cannot be (G2)",
+        return fail(EUCLEAN,
+                    "block group %" PRIu64 ": %" PRIu64 " of %" PRIu64 " bytes are used, %" PRIu64
+                    " more cannot be (G2)",
                     group->start, group->used, group->length, length);
     group->used += length;
     groups->bytes_used += length;
@@ -484,8 +484,9 @@ int block_groups_release(struct block_groups *groups, uint64_t bytenr, uint64_t 
     if (result < 0)
         return result;
     if (length > group->used || length > groups->bytes_used)
-        return fail(EUCLEAN, "block group %" PRIu64 ": %" PRIu64 " bytes are used, %" PRIu64
-                             " cannot be freed (G2)",
+        return fail(EUCLEAN,
+                    "block group %" PRIu64 ": %" PRIu64 " bytes are used, %" PRIu64
+                    " cannot be freed (G2)",
                     group->start, group->used, length);
     result = range_set_add(&group->pinned, bytenr, bytenr + length);
     if (result < 0)

@@ -32,8 +32,8 @@ struct block_group {
     uint64_t used;
     uint64_t written_used;   /* as its item says in the running transaction */
     uint64_t committed_used; /* and on the device */
-    bool is_new;           /* neither the chunk nor the group have items yet */
-    bool is_loaded;        /* `free` is known */
+    bool is_new;             /* neither the chunk nor the group have items yet */
+    bool is_loaded;          /* `free` is known */
     struct range_set free;
     struct range_set pinned; /* freed by the running transaction */
 };

@@ -220,10 +220,12 @@ static int run(struct invocation *invocation)
 }
 
 static const struct argp_option options[] = {
-    {"size", 0x100, "BYTES", 0, "Length of the file system; without it that of IMAGE, or the least", 0},
+    {"size", 0x100, "BYTES", 0, "Length of the file system; without it that of IMAGE, or the least",
+     0},
     {"label", 0x101, "NAME", 0, "Its name", 0},
     {"uuid", 0x102, "UUID", 0, "Its uuid, from which all others are made; random without", 0},
-    {"time", 0x103, "TIME", 0, "Its time of birth, as seconds since 1970 or 2001-02-03T04:05:06Z", 0},
+    {"time", 0x103, "TIME", 0, "Its time of birth, as seconds since 1970 or 2001-02-03T04:05:06Z",
+     0},
     {"node-size", 0x104, "BYTES", 0, "Of a tree block: 4K to 64K, 16K without", 0},
     {"sector-size", 0x105, "BYTES", 0, "Of a piece of data: 4K to 64K, 4K without", 0},
     {"csum", 0x106, "NAME", 0, "crc32c, xxhash64, sha256 or blake2b", 0},

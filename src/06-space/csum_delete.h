@@ -8,7 +8,8 @@
  *      start                end
  *        [===================)                 what goes
  *   |aaaaaaaa|  |bbbb|  |cccccccc|             items before
- *   |aaa|                   |cccc|             a is cut at its tail, c at its front: its key changes
+ *   |aaa|                   |cccc|             a is cut at its tail, c at its front: its key
+ *                                              changes
  *
  * The kernel's name: btrfs_del_csums.
  */

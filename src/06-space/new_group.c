@@ -61,8 +61,7 @@ static int write_dev_extents(struct transaction *transaction, const struct chunk
 
 static int group_tree(struct transaction *transaction, struct tree **tree)
 {
-    bool own_tree =
-        from_le64(transaction->super.compat_ro_flags) & COMPAT_RO_BLOCK_GROUP_TREE;
+    bool own_tree = from_le64(transaction->super.compat_ro_flags) & COMPAT_RO_BLOCK_GROUP_TREE;
     return transaction_tree(transaction,
                             own_tree ? BLOCK_GROUP_TREE_OBJECTID : EXTENT_TREE_OBJECTID, tree);
 }
@@ -93,8 +92,7 @@ static int write_free_space(struct transaction *transaction, const struct block_
 static int write_new(struct transaction *transaction, struct block_group *group)
 {
     const struct chunk *chunk;
-    int result =
-        chunk_map_find(&transaction->volume->chunks, group->start, group->length, &chunk);
+    int result = chunk_map_find(&transaction->volume->chunks, group->start, group->length, &chunk);
     struct chunk copy = result == 0 ? *chunk : (struct chunk){0}; /* the map may move meanwhile */
     group->is_new = false;
     if (result == 0)

@@ -15,8 +15,8 @@ static bool may_be_shared(const struct tree *tree, const struct block *block)
 {
     const struct transaction_tree *at = (const struct transaction_tree *)tree;
     uint64_t flags = from_le64(block_header(block)->flags);
-    return is_subvolume(tree->id) && (block_generation(block) <= at->last_snapshot ||
-                                      (flags & HEADER_FLAG_RELOC));
+    return is_subvolume(tree->id) &&
+           (block_generation(block) <= at->last_snapshot || (flags & HEADER_FLAG_RELOC));
 }
 
 /* What the extent tree says of the block, and what still waits to be told to it. */
@@ -37,9 +37,10 @@ static int look_up(struct extent_allocator *allocator, const struct block *block
         info->refs += (uint64_t)delayed_extent_sum(waiting);
         info->flags |= waiting->flags;
     }
-    return info->refs > 0 ? 0
-                          : fail(EUCLEAN, "block %" PRIu64 " has no reference, and is in tree %" PRId64,
-                                 block->bytenr, (int64_t)block_owner_id(block));
+    return info->refs > 0
+               ? 0
+               : fail(EUCLEAN, "block %" PRIu64 " has no reference, and is in tree %" PRId64,
+                      block->bytenr, (int64_t)block_owner_id(block));
 }
 
 /* --- the references of what a block points to --------------------------------------- */
@@ -121,9 +122,9 @@ int share_block(struct extent_allocator *allocator, struct tree *tree, const str
     if (info.refs > 1 && block_owner_id(block) == tree->id && !is_full) {
         /* Its references go on with the shadow. */
         result = move_refs(allocator, block, &add_parent);
-        return result < 0 ? result
-                          : delayed_refs_set_flags(&allocator->refs, &extent,
-                                                   BLOCK_FLAG_FULL_BACKREF);
+        return result < 0
+                   ? result
+                   : delayed_refs_set_flags(&allocator->refs, &extent, BLOCK_FLAG_FULL_BACKREF);
     }
     if (info.refs > 1 || is_full)
         result = move_refs(allocator, block, &add_root);

@@ -189,7 +189,7 @@ void forest_begin(struct forest *forest)
     growth->max_items = forest->max_items;
     growth->max_ptrs = forest->max_ptrs;
     growth->shadow_first = forest->shadow_first;
-    ck_assert_ptr_eq(forest->space->transaction, &forest->transaction);
+    expect(forest->space->transaction == &forest->transaction, "no transaction");
 }
 
 int forest_commit(struct forest *forest)
@@ -199,7 +199,7 @@ int forest_commit(struct forest *forest)
         forest->committed = forest->now;
     else
         forest->now = forest->committed;
-    ck_assert_ptr_null(forest->space->transaction);
+    expect(!forest->space->transaction, "a transaction is left");
     return result;
 }
 

@@ -539,6 +539,7 @@ START_TEST(life)
             full = item->nrefs > full ? item->nrefs : full;
         }
         verify();
+        ck_assert_uint_eq(grove.heap.counters.wasted, 0); /* what was claimed was made dirty */
         expect(SANITIZED || (most_keyed > 60 && gone > 60 && full > 200),
                "way %u: %u keyed, %u gone, %u on one", way, most_keyed, gone, full);
         grove_close(&grove);
@@ -556,6 +557,13 @@ START_TEST(twins)
         add(item, twin(5, i), 1 + i % 3);
     verify();
     ck_assert_uint_eq(inline_seen, 6);
+    struct path path = {0};
+    struct key key = {item->extent.bytenr, EXTENT_ITEM_KEY, item->extent.num_bytes};
+    expect_success(tree_search(&grove.tree, &key, &path));
+    const unsigned char *data = item_data(path.nodes[0], path.slots[0]);
+    for (unsigned i = 0; i < 6; i++) /* the last one behind the others, as the kernel does it */
+        ck_assert_uint_eq(number_at(data + 24 + 29 * i + 17), twin(5, i).offset);
+    path_release(&grove.tree, &path);
     for (unsigned i = 7; i < 12; i++)
         drop(item, twin(5, i), 1 + i % 3);
     verify();

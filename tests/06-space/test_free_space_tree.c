@@ -150,7 +150,7 @@ static int check_block(const struct block *block, void *context)
 static void check_tree(void)
 {
     struct item_context context = {patches[0].group.sectorsize, 4};
-    ck_assert_uint_eq(grove.heap.held, 0);
+    expect(grove.heap.held == 0, "blocks are held");
     expect_success(tree_walk(&grove.tree, check_block, &context));
 }
 
@@ -175,7 +175,7 @@ static void compare(void)
                    "group %u item %u of %u: other data", i, n, count);
         }
     }
-    ck_assert_int_eq(result, 1);
+    expect(result == 1, "more items");
 }
 
 struct cursor {
@@ -189,9 +189,9 @@ static int compare_run(uint64_t start, uint64_t length, void *context)
     const struct patch *patch = cursor->patch;
     while (cursor->sector < patch->sectors && !patch->is_free[cursor->sector])
         cursor->sector++;
-    ck_assert_uint_eq(start, address(patch, cursor->sector));
+    expect(start == address(patch, cursor->sector), "not at sector %u", cursor->sector);
     cursor->sector = run_end(patch, cursor->sector);
-    ck_assert_uint_eq(start + length, address(patch, cursor->sector));
+    expect(start + length == address(patch, cursor->sector), "not to sector %u", cursor->sector);
     return ++cursor->runs == cursor->most ? 7 : 0;
 }
 
@@ -321,7 +321,30 @@ START_TEST(lives)
         live(65536, &large, 65536, forms);
     }
     for (unsigned kind = 0; kind < STEP_RANGE_KINDS; kind++)
-        expect(seen[kind] > 100, "kind %u: %ju", kind, (uintmax_t)seen[kind]);
+        expect(seen[kind] > ROUNDS_OF(100), "kind %u: %ju", kind, (uintmax_t)seen[kind]);
+}
+END_TEST
+
+/* What has changed was made dirty, and what was claimed has changed. */
+START_TEST(dirtied)
+{
+    static const struct growth small = {.max_items = 3, .max_ptrs = 8};
+    for (unsigned forms = 0; forms < 16; forms += 15) {
+        open_tree(4096, &small, 1);
+        lay_out(4096, forms);
+        plant();
+        for (unsigned i = 0; i < 3000; i++) {
+            struct step_range step = pick(&grove.dice);
+            struct snapshot snapshot;
+            heap_commit(&grove.heap);
+            snapshot_take(&snapshot, &grove);
+            take(&step);
+            ck_assert_uint_eq(snapshot_compare(&snapshot, &grove).wasted, 0);
+            snapshot_free(&snapshot);
+        }
+        compare();
+        grove_close(&grove);
+    }
 }
 END_TEST
 
@@ -590,8 +613,8 @@ static void plant_item(uint64_t objectid, uint8_t type, uint64_t offset, uint32_
     expect_success(tree_insert(&grove.tree, &key, NULL, size));
 }
 
-/* An item that is wrong at `sector` of group 1, whose extents are [3, 10) and [20, 30); and a change
- * of one sector that meets it, -1 where it hides from all. */
+/* An item that is wrong at `sector` of group 1, whose extents are [3, 10) and [20, 30); and a
+ * change of one sector that meets it, -1 where it hides from all. */
 static void check_bad_extent(uint32_t sector, uint8_t type, uint64_t length, const char *words,
                              int changed, bool is_add)
 {
@@ -792,5 +815,5 @@ START_TEST(failing)
 }
 END_TEST
 
-SUITE(free_space_tree, 60, lives, at_the_border, come_and_go, far_ends, wrong_calls, bad_info,
-      bad_counts, bad_extents, unaligned, bad_bitmaps, bad_neighbour, failing)
+SUITE(free_space_tree, 60, lives, dirtied, at_the_border, come_and_go, far_ends, wrong_calls,
+      bad_info, bad_counts, bad_extents, unaligned, bad_bitmaps, bad_neighbour, failing)
