@@ -29,7 +29,7 @@ COMPILE = $(CC) -std=c17 -D_GNU_SOURCE -D_FILE_OFFSET_BITS=64 $(WARNINGS) $(CFLA
 LIBS = -lisal -lgcrypt -lyajl -lblkid -luuid -lunistring
 CHECK_LIBS = -lcheck -lsubunit -lm -lrt -lpthread
 
-.PHONY: all help test bench figures sync check-book book format install clean fuzz test-list FORCE
+.PHONY: all help test tools bench figures sync check-book book format install clean fuzz test-list FORCE
 .DELETE_ON_ERROR:
 .SECONDARY:
 
@@ -87,7 +87,7 @@ define CHAPTER_RULES
 SOURCES_$1 := $(call last_of_name,$(foreach room,$(call rooms_to,$1),$(sort $(wildcard src/$(room)/*.c))) $(call mine_to,$1))
 OBJECTS_$1 = $$(patsubst src/%.c,$(BUILD)/obj/%.o,$$(filter src/%,$$(SOURCES_$1))) \
   $$(patsubst %.c,$(BUILD)/$1/mine/%.o,$$(notdir $$(filter-out src/%,$$(SOURCES_$1))))
-TESTS_$1 := $(foreach room,$(call rooms_to,$1),$(sort $(filter-out $(wildcard tests/$(room)/bench_*.c tests/$(room)/fuzz_*.c),$(wildcard tests/$(room)/*.c))))
+TESTS_$1 := $(foreach room,$(call rooms_to,$1),$(sort $(filter-out $(wildcard tests/$(room)/bench_*.c tests/$(room)/fuzz_*.c tests/$(room)/tool_*.c),$(wildcard tests/$(room)/*.c))))
 SUPPORT_$1 = $$(patsubst tests/%.c,$(BUILD)/tests/%.o,$$(filter-out $$(foreach room,$(ROOMS),tests/$$(room)/test_%.c),$$(TESTS_$1)))
 INCLUDES_$1 := $(call test_includes_to,$1)
 
@@ -158,6 +158,24 @@ BENCH_PROGRAMS := $(foreach bench,$(BENCHES),$(call bench_program,$(bench)))
 bench-programs: $(BENCH_PROGRAMS)
 bench: bench-programs
 	sh tests/bench.sh $(BENCH_PROGRAMS)
+
+# --- tools for the judges: tests/NN-name/tool_WHAT.c makes build/tools/NN-WHAT ------------------------------
+
+TOOL_SOURCES := $(wildcard tests/[0-9][0-9]-*/tool_*.c)
+room_number = $(call number_of,$(notdir $(patsubst %/,%,$(dir $1))))
+tool_program = $(BUILD)/tools/$(room_number)-$(subst _,-,$(patsubst tool_%.c,%,$(notdir $1)))
+define TOOL_RULES
+$(tool_program): $(patsubst tests/%.c,$(BUILD)/tests/%.o,$1) $$(SUPPORT_$(room_number)) \
+  $$(OBJECTS_$(room_number)) $(BUILD)/$(room_number)/tables.o
+	@mkdir -p $$(@D)
+	@echo '  LINK ' $$@
+	@$$(CC) $$(CFLAGS) $$(SANITIZER) $$(LDFLAGS) -o $$@ $$^ $$(CHECK_LIBS) $$(LIBS)
+-include $(patsubst tests/%.c,$(BUILD)/tests/%.d,$1)
+endef
+$(foreach tool,$(TOOL_SOURCES),$(eval $(call TOOL_RULES,$(tool))))
+TOOLS := $(foreach tool,$(TOOL_SOURCES),$(call tool_program,$(tool)))
+
+tools: $(TOOLS)
 
 # --- figures: figures/NN-name.gp, .dot, or .sh (prints DOT) make figures/NN-name.svg -------------------
 

@@ -5,6 +5,7 @@
 
 #include <assert.h>
 #include <ctype.h>
+#include <fcntl.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -144,8 +145,20 @@ static int run(struct invocation *invocation)
     return result == EXIT_USAGE ? EXIT_USAGE : EXIT_FAILURE;
 }
 
+/* A file that is opened must not take the place of a closed standard stream: what is printed would
+ * go into it. Opened for reading alone, so that printing to a closed stream fails as before. */
+static void fill_standard_streams(void)
+{
+    int fd = open("/dev/null", O_RDONLY);
+    while (fd >= 0 && fd <= STDERR_FILENO)
+        fd = open("/dev/null", O_RDONLY);
+    if (fd >= 0)
+        close(fd);
+}
+
 int main(int argc, char **argv)
 {
+    fill_standard_streams();
     atexit(finish_output);
     const char *first = argc > 1 ? argv[1] : "";
     if (strcmp(first, "--help") == 0 || strcmp(first, "help") == 0) {

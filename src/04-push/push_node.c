@@ -164,18 +164,18 @@ int push_make_node_room(struct tree *tree, struct path *path, unsigned level)
 
 /* --- after deletions ---------------------------------------------------------------- */
 
-/* The root has one pointer: its child takes its place. Not a byte of the child changes. */
+/* The root has one pointer: its child takes its place. It is claimed, for a root belongs to its tree
+ * alone, and a child may be another tree's too. */
 static int lose_root(struct tree *tree, struct path *path)
 {
     struct growth *growth = tree->growth;
     unsigned level = tree->level;
-    struct block *root = path->nodes[level], **child = &path->nodes[level - 1];
-    if (growth->shadow_first) {
-        int result = path_claim(tree, path, level - 1);
-        if (result < 0)
-            return result;
-        root = path->nodes[level];
-    }
+    struct block **child = &path->nodes[level - 1];
+    int result = growth->shadow_first ? path_claim(tree, path, level - 1)
+                                      : growth->owner->claim(growth->owner, tree, child);
+    if (result < 0)
+        return result;
+    struct block *root = path->nodes[level];
     tree->bytenr = (*child)->bytenr;
     tree->level = block_level(*child);
     tree->generation = block_generation(*child);

@@ -114,7 +114,8 @@ static void free_block(struct block_owner *owner, struct tree *tree, struct bloc
 {
     struct transaction *transaction = transaction_of(owner);
     transaction_fail(transaction, give_up(transaction, tree, block));
-    transaction_tree_of(tree)->bytes_used -= block->size;
+    uint64_t *used = &transaction_tree_of(tree)->bytes_used;
+    *used -= *used < block->size ? *used : block->size; /* others' counters may be wrong */
     transaction->counters.freed++;
     write_source_forget(&transaction->source, block);
 }

@@ -204,8 +204,11 @@ static int insert_extent(struct extent_allocator *allocator, struct tree *tree,
         at->flags = 0;
         return result < 0 ? result : extent_is_used(allocator, &at->extent);
     }
-    /* Data that was given up again: nothing was ever used. */
-    return block_groups_return(&allocator->groups, at->extent.bytenr, at->extent.num_bytes);
+    /* Data that was given up again: nothing was ever used, but it may have got checksums. */
+    int result = delete_csums(allocator, &at->extent);
+    return result < 0 ? result
+                      : block_groups_return(&allocator->groups, at->extent.bytenr,
+                                            at->extent.num_bytes);
 }
 
 /* Those that are added come first, so that an extent that stays is never without. */

@@ -305,6 +305,8 @@ static void try_torn_supers(struct run *run)
             continue;
         take_all(run, i);
         for (unsigned mask = 1; mask < 255; mask++) {
+            if (run->plan->cuts && (mask & (mask + 1)))
+                continue;
             tear_super(&one, i, mask);
             try_state(run, &one, NULL);
         }
@@ -330,8 +332,6 @@ static void pass_flush(struct run *run)
 
 static void try_run(struct run *run)
 {
-    if (run->flushes < run->plan->from)
-        return;
     try_subsets(run);
     try_torn_supers(run);
 }

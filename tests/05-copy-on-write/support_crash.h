@@ -12,7 +12,7 @@
 #include "support.h"
 #include "volume.h"
 
-enum { OVERLAY_WRITES = 2048, OVERLAY_ROOM = 4 << 20, SECTOR = 512 };
+enum { OVERLAY_WRITES = 2048, OVERLAY_ROOM = 24 << 20, SECTOR = 512 };
 
 /* --- a device over another ---------------------------------------------------------- */
 
@@ -82,14 +82,14 @@ struct crash_plan {
     unsigned all;    /* of so many writes between two flushes every subset is tried */
     unsigned random; /* of more so many, beside prefixes and all but one */
     unsigned tears;  /* for each of these subsets so many with one torn block */
-    unsigned from;   /* only cuts behind so many flushes */
+    bool cuts;       /* a superblock is torn at the 7 places between its sectors only */
     void (*check)(const struct crash *crash, void *context);
     void *context;
     uint64_t seed;
 };
 
-/* Calls `check` for each state. How many there were. Superblocks are torn in all 254 ways; where
- * there are two between two flushes, both at once too. */
+/* Calls `check` for each state. How many there were. Superblocks are torn in all 254 ways;
+ * where there are two between two flushes, both at once too. */
 uint64_t crash_each(const struct crash_plan *plan);
 
 #endif

@@ -249,6 +249,12 @@ int forest_delete(struct forest *forest, unsigned number, uint32_t item)
     return result;
 }
 
+int forest_toggle(struct forest *forest, unsigned number, uint32_t item)
+{
+    return forest->now.trees[number].items[item].is_there ? forest_delete(forest, number, item)
+                                                          : forest_insert(forest, number, item, 9);
+}
+
 static int delete_range(struct forest *forest, unsigned number, uint32_t first, uint32_t last)
 {
     struct key from = forest_key(first), to = forest_key(last);

@@ -80,9 +80,10 @@ int forest_step(struct forest *forest);
 /* So many; the first error. */
 int forest_steps(struct forest *forest, unsigned steps);
 
-/* Puts or changes an item of a tree of the model. */
+/* Inserts or deletes one item of a tree of the model. */
 int forest_insert(struct forest *forest, unsigned tree, uint32_t number, uint32_t size);
 int forest_delete(struct forest *forest, unsigned tree, uint32_t number);
+int forest_toggle(struct forest *forest, unsigned tree, uint32_t number); /* the one or the other */
 int forest_new_tree(struct forest *forest, unsigned tree, uint64_t id);
 
 /* The device holds what was committed, and all that is said of roots and blocks is right. */

@@ -264,6 +264,14 @@ static int check_super(struct audit *audit)
 {
     const struct superblock *super = audit->super;
     uint64_t bgt = COMPAT_RO_BLOCK_GROUP_TREE, ro = from_le64(super->compat_ro_flags);
+    uint64_t known =
+        bgt | COMPAT_RO_FREE_SPACE_TREE | COMPAT_RO_FREE_SPACE_TREE_VALID | COMPAT_RO_VERITY;
+    if (from_le64(super->flags) != HEADER_FLAG_WRITTEN)
+        return FAULT("superblock: flags 0x%" PRIx64, from_le64(super->flags));
+    if (from_le64(super->compat_flags) || ro & ~known ||
+        (ro & COMPAT_RO_FREE_SPACE_TREE_VALID && !(ro & COMPAT_RO_FREE_SPACE_TREE)))
+        return FAULT("superblock: compat_flags 0x%" PRIx64 ", compat_ro_flags 0x%" PRIx64,
+                     from_le64(super->compat_flags), ro);
     if (from_le64(super->log_root) || super->log_root_level)
         return FAULT("superblock: log_root " U64 " level %u: an image with a log is not audited",
                      from_le64(super->log_root), super->log_root_level);
@@ -858,8 +866,10 @@ static int visit_file_extent(struct audit *audit, struct tree *tree, const struc
 {
     const struct file_extent_item *item = item_data(leaf, slot);
     struct key key = leaf_key(leaf, slot);
+    if (item->type == FILE_EXTENT_INLINE) /* which ends before disk_bytenr */
+        return 0;
     uint64_t start = from_le64(item->disk_bytenr);
-    if (item->type == FILE_EXTENT_INLINE || start == 0)
+    if (start == 0)
         return 0;
     struct ref *ref = add_ref(&audit->made, start, full ? SHARED_DATA_REF_KEY : EXTENT_DATA_REF_KEY,
                               full ? leaf->bytenr : block_owner_id(leaf));
@@ -1222,6 +1232,11 @@ static int check_root_item(const struct path *path, void *context)
                      from_le64(item->last_snapshot));
     if (is_file_tree(key.objectid) && from_le64(item->root_dirid) != FIRST_FREE_OBJECTID)
         return FAULT("root item %" PRId64 ": root_dirid " U64, id, from_le64(item->root_dirid));
+    bool named = key.objectid >= FIRST_FREE_OBJECTID && key.objectid <= LAST_FREE_OBJECTID;
+    if (key.offset && !named)
+        return FAULT("root item %" PRId64 ": key offset " U64, id, key.offset);
+    if (from_le32(item->refs) && (from_le64(item->drop_progress.objectid) || item->drop_level))
+        return FAULT("root item %" PRId64 ": drop_level %u, refs 1", id, item->drop_level);
     if (from_le32(item->refs) > 1 || (!is_file_tree(key.objectid) && from_le32(item->refs) == 0))
         return FAULT("root item %" PRId64 ": refs %u", id, from_le32(item->refs));
     uint64_t bytes = find_seen(audit, from_le64(item->bytenr))->blocks * audit->nodesize;

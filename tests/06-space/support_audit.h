@@ -29,8 +29,8 @@ enum audit_check {
     AUDIT_NEEDED = 1 << 2,     /* files have the checksums that they need */
     AUDIT_DATA = 1 << 3,       /* checksums are those of the data, in every copy */
     AUDIT_SPACE = 1 << 4,      /* the free-space tree */
-    /* The free-space tree has no items apart from all block groups. mkfs.btrfs 6.2 leaves some there
-     * with DUP metadata, and the kernel keeps them: "first" has them. */
+    /* The free-space tree has no items apart from all block groups. mkfs.btrfs 6.2 leaves some
+     * there with DUP metadata, and the kernel keeps them: "first" has them. */
     AUDIT_STRAY = 1 << 5,
     AUDIT_ALL = (1 << 6) - 1,
 };

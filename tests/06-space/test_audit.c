@@ -197,6 +197,10 @@ START_TEST(superblocks)
     PLANT_SUPER("(T1)", FIELD(superblock, chunk_root_level), 1);
     PLANT_SUPER("superblock: log_root", FIELD(superblock, log_root), root);
     PLANT_SUPER("root_dir_objectid", FIELD(superblock, root_dir_objectid), 0);
+    PLANT_SUPER("superblock: flags 0x0", FIELD(superblock, flags), 0);
+    PLANT_SUPER("compat_ro_flags 0x2", FIELD(superblock, compat_ro_flags),
+                COMPAT_RO_FREE_SPACE_TREE_VALID);
+    PLANT_SUPER("compat_ro_flags 0x80", FIELD(superblock, compat_ro_flags), 1U << 31);
     PLANT_SUPER("stripesize", FIELD(superblock, stripesize), 0);
     PLANT_SUPER("without MIXED_BACKREF", FIELD(superblock, incompat_flags),
                 from_le64(super->incompat_flags) & ~INCOMPAT_MIXED_BACKREF);
@@ -447,6 +451,7 @@ START_TEST(root_items)
     PLANT("bytes_used 4096, its blocks have", root, 5, type, FIELD(root_item, bytes_used), 4096);
     PLANT("root_dirid 0", root, 5, type, FIELD(root_item, root_dirid), 0);
     PLANT("last_snapshot 1000", root, 5, type, FIELD(root_item, last_snapshot), 1000);
+    PLANT("drop_level 1, refs 1", root, 5, type, FIELD(root_item, drop_level), 1);
     PLANT("refs 0", root, 2, type, FIELD(root_item, refs), 0);
     PLANT("refs 2", root, 5, type, FIELD(root_item, refs), 2);
     PLANT("(T2)", root, 5, type, FIELD(root_item, generation), 1);
