@@ -143,6 +143,7 @@ test:
 # --- benchmarks: tests/NN-name/bench_WHAT.c (_ becomes -) writes figures/data/NN-WHAT.{counts,times}.csv ----------
 
 BENCH_LIBS_04-speed = -llmdb -lsqlite3
+BENCH_LIBS_06-durable = -llmdb
 BENCHES := $(wildcard tests/[0-9][0-9]-*/bench_*.c)
 bench_program = $(BUILD)/bench/$(call number_of,$(notdir $(patsubst %/,%,$(dir $1))))-$(subst _,-,$(patsubst bench_%.c,%,$(notdir $1)))
 define BENCH_RULES

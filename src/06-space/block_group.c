@@ -320,17 +320,33 @@ static const struct range *find_hole(const struct range_set *holes, uint64_t len
     return NULL;
 }
 
-/* Bytes for each copy that the device still has for a chunk, at most `length`. */
-static uint64_t largest_hole(const struct range_set *holes, unsigned copies, uint64_t length)
+/* Bytes by which the image may still become longer, in whole stripes. */
+static uint64_t growth_left(const struct block_groups *groups)
 {
-    uint64_t best = 0;
-    for (size_t i = 0; i < holes->count; i++) {
-        uint64_t bytes = (holes->ranges[i].end - holes->ranges[i].start) / copies;
-        if (bytes > best)
-            best = bytes;
-    }
-    best = best / STRIPE_LENGTH * STRIPE_LENGTH;
-    return best < length ? best : length;
+    uint64_t end = groups->volume->chunks.device_bytes / STRIPE_LENGTH * STRIPE_LENGTH;
+    uint64_t most = groups->grow_to / STRIPE_LENGTH * STRIPE_LENGTH;
+    return most > end ? most - end : 0;
+}
+
+/* By how much it must become longer for so many copies of this length. */
+static uint64_t growth_needed(const struct block_groups *groups, unsigned copies, uint64_t length)
+{
+    const struct range_set *holes = &groups->device_free;
+    uint64_t fitting = 0;
+    for (size_t i = 0; i < holes->count; i++)
+        fitting += (holes->ranges[i].end - holes->ranges[i].start) / length;
+    return fitting < copies ? (copies - fitting) * length : 0;
+}
+
+/* Bytes for each copy of the largest chunk that fits into one hole, or behind the end. */
+static uint64_t largest_length(const struct block_groups *groups, unsigned copies)
+{
+    const struct range_set *holes = &groups->device_free;
+    uint64_t best = growth_left(groups);
+    for (size_t i = 0; i < holes->count; i++)
+        if (holes->ranges[i].end - holes->ranges[i].start > best)
+            best = holes->ranges[i].end - holes->ranges[i].start;
+    return best / copies / STRIPE_LENGTH * STRIPE_LENGTH;
 }
 
 /* Makes the image longer, so that there is a hole of `length` bytes at its end. */
@@ -338,8 +354,6 @@ static int grow_device(struct block_groups *groups, struct superblock *super, ui
 {
     uint64_t old = from_le64(super->dev_item.total_bytes);
     uint64_t old_end = old / STRIPE_LENGTH * STRIPE_LENGTH, end = old_end + length;
-    if (end > groups->grow_to)
-        return fail(ENOSPC, "the device has no room for a chunk of %" PRIu64 " bytes", length);
     int result = range_set_add(&groups->device_free, old_end, end);
     if (result < 0)
         return result;
@@ -349,24 +363,35 @@ static int grow_device(struct block_groups *groups, struct superblock *super, ui
     return 0;
 }
 
-/* Takes a hole for each copy. Both come out of one, or out of two that are long enough. */
-static int take_stripes(struct block_groups *groups, struct superblock *super, struct chunk *chunk)
+/* Takes a hole for each copy, which must be there. Both may come out of one. */
+static int take_stripes(struct block_groups *groups, struct chunk *chunk)
 {
-    for (unsigned copy = 0; copy < chunk->copies; copy++) {
-        int result = 0;
+    int result = 0;
+    for (unsigned copy = 0; copy < chunk->copies && result == 0; copy++) {
         const struct range *hole = find_hole(&groups->device_free, chunk->length);
-        if (!hole) {
-            result = grow_device(groups, super, chunk->length);
-            hole = find_hole(&groups->device_free, chunk->length);
-        }
-        if (result < 0)
-            return result;
+        assert(hole);
         chunk->physical[copy] = hole->start;
         result = range_set_remove(&groups->device_free, hole->start, hole->start + chunk->length);
-        if (result < 0)
-            return result;
     }
-    return 0;
+    return result;
+}
+
+/* Finds room for a chunk of `length` bytes, 0 for what is suitable; the image grows where it must
+ * and may. */
+static int place_chunk(struct block_groups *groups, struct superblock *super, enum group_type type,
+                       uint64_t length, struct chunk *chunk)
+{
+    chunk->length = length ? length : suitable_length(groups, type);
+    if (!length && growth_needed(groups, chunk->copies, chunk->length) > growth_left(groups))
+        chunk->length = largest_length(groups, chunk->copies);
+    if (chunk->length < MIB)
+        return fail(ENOSPC, "the device has no room for another chunk");
+    uint64_t growth = growth_needed(groups, chunk->copies, chunk->length);
+    if (growth > growth_left(groups))
+        return fail(ENOSPC, "the device has no room for a chunk of %" PRIu64 " bytes",
+                    chunk->length);
+    int result = growth ? grow_device(groups, super, growth) : 0;
+    return result < 0 ? result : take_stripes(groups, chunk);
 }
 
 int block_groups_add(struct block_groups *groups, struct transaction *transaction,
@@ -378,13 +403,7 @@ int block_groups_add(struct block_groups *groups, struct transaction *transactio
     chunk.logical = next_logical(groups);
     chunk.type = type_flags(groups, type) | groups->profiles[type];
     chunk.copies = copies_of(chunk.type);
-    chunk.length = length ? length : suitable_length(groups, type);
-    if (!length && chunk.length > largest_hole(&groups->device_free, chunk.copies, chunk.length) &&
-        !groups->grow_to)
-        chunk.length = largest_hole(&groups->device_free, chunk.copies, chunk.length);
-    if (chunk.length < MIB)
-        return fail(ENOSPC, "the device has no room for another chunk");
-    int result = take_stripes(groups, super, &chunk);
+    int result = place_chunk(groups, super, type, length, &chunk);
     if (result == 0)
         result = volume_add_chunk(groups->volume, super, &chunk);
     if (result < 0)
@@ -529,8 +548,12 @@ uint64_t block_groups_free(const struct block_groups *groups, enum group_type ty
 
 uint64_t block_groups_unallocated(const struct block_groups *groups, enum group_type type)
 {
-    uint64_t bytes = groups->device_free.bytes;
-    if (groups->grow_to > groups->volume->chunks.device_bytes)
-        bytes += groups->grow_to - groups->volume->chunks.device_bytes;
-    return bytes / copies_of(groups->profiles[type]);
+    const struct range_set *holes = &groups->device_free;
+    unsigned copies = copies_of(groups->profiles[type]);
+    uint64_t growth = growth_left(groups) / copies, bytes = growth < MIB ? 0 : growth;
+    for (size_t i = 0; i < holes->count; i++) {
+        uint64_t length = (holes->ranges[i].end - holes->ranges[i].start) / copies;
+        bytes += length < MIB ? 0 : length; /* too little for a chunk */
+    }
+    return bytes;
 }

@@ -78,7 +78,8 @@ void block_groups_commit(struct block_groups *groups);
 struct block_group *block_groups_find(const struct block_groups *groups, uint64_t bytenr);
 
 /* Makes a chunk for this type, in memory: of `length` bytes, 0 for what suits the size of the
- * image. ENOSPC where the device has no room left. */
+ * image, or less where that is all there is. ENOSPC where the device has no room left, and nothing
+ * has changed; after another error the transaction must not be committed. */
 int block_groups_add(struct block_groups *groups, struct transaction *transaction,
                      enum group_type type, uint64_t length);
 

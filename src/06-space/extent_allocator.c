@@ -21,9 +21,11 @@ static struct extent_allocator *allocator_of(struct space *space)
 
 int extent_allocator_load(struct extent_allocator *allocator)
 {
+    uint64_t grow_to = allocator->groups.grow_to; /* the caller's, and it lasts */
     if (allocator->is_open)
         return 0;
     int result = block_groups_open(&allocator->groups, allocator->volume);
+    allocator->groups.grow_to = grow_to;
     allocator->is_open = result == 0;
     return result;
 }

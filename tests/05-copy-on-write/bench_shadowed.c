@@ -10,7 +10,14 @@
 #include "fail.h"
 #include "insert.h"
 
-enum { NODE_SIZE = 4096, ITEM_SIZE = 100, IMAGE_MIB = 512, BEHIND_MIRROR = 65 << 20, TREE = 256, ITEM_TYPE = 2 };
+enum {
+    NODE_SIZE = 4096,
+    ITEM_SIZE = 100,
+    IMAGE_MIB = 512,
+    BEHIND_MIRROR = 65 << 20,
+    TREE = 256,
+    ITEM_TYPE = 2
+};
 
 static void must(int result)
 {
@@ -129,7 +136,7 @@ static void print_rows(uint32_t items, uint32_t max_ptrs)
         struct sums sums = {0};
         unsigned height;
         uint64_t leaves;
-        uint32_t commits = batches[i] < 100 ? 50 : batches[i] < 1000 ? 10 : 2;
+        uint32_t commits = batches[i] < 50 ? 50 : batches[i] < 500 ? 5 : 1;
         measure(&image, &height, &leaves);
         for (uint32_t j = 0; j < commits; j++)
             run(&image, batches[i], &sums);
@@ -144,7 +151,8 @@ static void print_rows(uint32_t items, uint32_t max_ptrs)
 
 static int counts(void)
 {
-    printf("# insertions and deletions in turn, at random places, in trees of items of 100 bytes; nodes of "
+    printf("# insertions and deletions in turn, at random places, in trees of items of 100 bytes; "
+           "nodes of "
            "4 KiB; space bump\n"
            "# height 4: with at most 24 pointers in a node\n"
            "# shadowed: blocks, of the tree and the root tree, mean of the commits; most: in one\n"

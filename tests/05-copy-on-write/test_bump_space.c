@@ -29,8 +29,11 @@ START_TEST(format)
         ck_assert_uint_eq(bump.committed, bump.next);
         ck_assert_uint_eq(bump.end, 4 << 20);
         ck_assert_uint_eq(bump.pinned, 0);
+        uint8_t uuid[UUID_SIZE];
+        memcpy(uuid, volume.chunk_tree_uuid, UUID_SIZE);
         volume_close(&volume);
         expect_success(volume_open(&volume, device, &none));
+        ck_assert_mem_eq(volume.chunk_tree_uuid, uuid, UUID_SIZE); /* the blocks bear it */
         ck_assert_uint_eq(from_le64(volume.super.generation), 1);
         ck_assert_uint_eq(from_le32(volume.super.nodesize), node_size);
         ck_assert_uint_eq(volume.chunks.count, 1);
@@ -195,4 +198,26 @@ START_TEST(commit_and_abort)
 }
 END_TEST
 
-SUITE(bump_space, 30, format, small_devices, format_fails, same_bytes, ascending, commit_and_abort)
+/* W2: counting up it passes over the superblocks. */
+START_TEST(w2_superblocks)
+{
+    struct device *device = begin(MIRRORED_SIZE);
+    struct tree tree = {.id = 7};
+    for (uint32_t node_size = 4096; node_size <= NODE_SIZE_MAX; node_size *= 2) {
+        bump.node_size = node_size;
+        bump.next = (64 << 20) - NODE_SIZE_MAX;
+        for (unsigned i = 0; i < 40; i++) {
+            uint64_t bytenr;
+            if (bump.space.alloc(&bump.space, &tree, 0, &bytenr) < 0)
+                break;
+            expect(bytenr + node_size <= 64 << 20 || bytenr >= (64 << 20) + SUPERBLOCK_SIZE,
+                   "a block of %u at %ju, over superblock 1", node_size, (uintmax_t)bytenr);
+        }
+    }
+    volume_close(&volume);
+    device_close(device);
+}
+END_TEST
+
+SUITE(bump_space, 30, format, small_devices, format_fails, same_bytes, ascending, commit_and_abort,
+      w2_superblocks)

@@ -329,17 +329,28 @@ struct chain {
 
 static void check_link(const struct crash *crash, void *context);
 
+/* Where in the first chunk no block lies from there on. */
+static uint64_t first_free(struct volume *volume)
+{
+    const struct chunk *chunk = &volume->chunks.chunks[0];
+    struct range_set blocks;
+    uint64_t end = chunk->logical;
+    reach_blocks(volume, &blocks);
+    for (size_t i = 0; i < blocks.count && blocks.ranges[i].start < chunk->logical + chunk->length;
+         i++)
+        end = blocks.ranges[i].end;
+    range_set_close(&blocks);
+    return end;
+}
+
 /* A program that opens what is there for writing, and commits one change. */
 static void add_change(struct volume *volume, uint64_t number)
 {
     struct key key = {900, 40, number};
     struct bump_space bump;
     struct transaction transaction;
-    struct range_set blocks;
     struct tree *tree;
-    reach_blocks(volume, &blocks);
-    bump_space_open(&bump, volume, blocks.ranges[blocks.count - 1].end);
-    range_set_close(&blocks);
+    bump_space_open(&bump, volume, first_free(volume));
     transaction_begin(&transaction, volume, &bump.space);
     expect_success(transaction_tree(&transaction, FS_TREE_OBJECTID, &tree));
     expect_success(tree_insert(tree, &key, &number, sizeof number));
@@ -417,8 +428,8 @@ START_TEST(chains)
         chain.deepest = 3;
         add_link(&chain, &overlay.device);
     }
-    expect(chain.links > 40 && chain.states > 5000, "%ju links, %ju states", (uintmax_t)chain.links,
-           (uintmax_t)chain.states);
+    expect(chain.links > 40 && chain.states > (SANITIZED ? 1000 : 5000), "%ju links, %ju states",
+           (uintmax_t)chain.links, (uintmax_t)chain.states);
     end();
 }
 END_TEST

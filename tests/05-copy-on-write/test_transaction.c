@@ -1,5 +1,6 @@
 #include "transaction.h"
 
+#include "blank.h"
 #include "change.h"
 #include "delete.h"
 #include "fail.h"
@@ -16,7 +17,7 @@
 static struct forest forest;
 static struct overlay overlay;
 
-enum { DEVICE_SIZE = 24 << 20, LEDGER = 600 };
+enum { DEVICE_SIZE = 24 << 20, SMALL_SIZE = 4 << 20, LEDGER = 600 };
 
 /* --- against the model -------------------------------------------------------------- */
 
@@ -461,6 +462,26 @@ START_TEST(tree_exists)
 }
 END_TEST
 
+/* And if the transaction goes on all the same, the tree that was there is found and changed, or
+ * nothing is. */
+START_TEST(tree_exists_and_on)
+{
+    struct device *device = begin_tall(4096);
+    struct root_item item = {.refs = to_le32(1)};
+    struct tree *tree;
+    forest_begin(&forest);
+    expect_failure(EEXIST, "already", transaction_new_tree(&forest.transaction, 300, &item, &tree));
+    int result = forest_insert(&forest, 1, 1, 9);
+    if (result == 0)
+        result = forest_commit(&forest);
+    else
+        forest_abort(&forest);
+    ck_assert(result == 0 || result == -EEXIST);
+    forest_check(&forest, device);
+    end(device);
+}
+END_TEST
+
 /* Root items of before Linux 3.6 are shorter: they are kept so, and what is beside them too. */
 START_TEST(old_root_item)
 {
@@ -484,6 +505,63 @@ START_TEST(old_root_item)
         path_release(&tree, &path);
     }
     end(device);
+}
+END_TEST
+
+/* The counters of others may be wrong: that of a tree's bytes does not pass below 0. */
+START_TEST(wrong_bytes_used)
+{
+    struct device *device = begin_tall(4096);
+    struct key key = {300, ROOT_ITEM_KEY, 0};
+    struct path path = {0};
+    struct tree *roots, tree;
+    forest_begin(&forest);
+    expect_success(transaction_tree(&forest.transaction, ROOT_TREE_OBJECTID, &roots));
+    expect_success(tree_change(roots, &key, &path));
+    ((struct root_item *)item_data(path.nodes[0], path.slots[0]))->bytes_used = to_le64(10000);
+    tree_dirty(roots, path.nodes[0]);
+    path_release(roots, &path);
+    expect_success(forest_commit(&forest));
+    forest_begin(&forest);
+    for (uint32_t i = 0; i < 120; i++)
+        expect_success(forest_delete(&forest, 1, 2 * i));
+    expect_success(forest_commit(&forest));
+    expect_success(volume_tree(&forest.volume, ROOT_TREE_OBJECTID, &tree));
+    ck_assert_int_eq(tree_search(&tree, &key, &path), 0);
+    const struct root_item *item = item_data(path.nodes[0], path.slots[0]);
+    ck_assert_uint_le(from_le64(item->bytes_used), 10000);
+    path_release(&tree, &path);
+    end(device);
+}
+END_TEST
+
+/* On a blank volume there is no tree but those that the transaction makes. */
+START_TEST(blank_volume)
+{
+    struct device *device = make_memory(SMALL_SIZE);
+    static struct volume volume;
+    static struct transaction transaction;
+    struct blank_options options = {
+        .fsid = "x", .node_size = 4096, .sector_size = 4096, .total_bytes = SMALL_SIZE};
+    struct chunk chunk = {1 << 20, 1 << 20, BLOCK_GROUP_SYSTEM, 1, {1 << 20}};
+    struct notes notes = {0};
+    struct bump_space bump;
+    struct tree *tree, *same;
+    volume_blank(&volume, device, &options, &notes);
+    expect_success(volume_add_chunk(&volume, &volume.super, &chunk));
+    bump_space_open(&bump, &volume, 1 << 20);
+    transaction_begin(&transaction, &volume, &bump.space);
+    ck_assert_uint_eq(transaction.generation, 1);
+    for (uint64_t id = 1; id < 12; id++)
+        expect_failure(ENOENT, "there is no tree ", transaction_tree(&transaction, id, &tree));
+    expect_success(transaction_new_tree(&transaction, ROOT_TREE_OBJECTID, NULL, &tree));
+    expect_success(transaction_tree(&transaction, ROOT_TREE_OBJECTID, &same));
+    ck_assert_ptr_eq(tree, same);
+    expect_failure(ENOENT, "there is no tree ",
+                   transaction_tree(&transaction, FS_TREE_OBJECTID, &tree));
+    transaction_abort(&transaction);
+    volume_close(&volume);
+    device_close(device);
 }
 END_TEST
 
@@ -744,5 +822,6 @@ START_TEST(no_reads)
 END_TEST
 
 SUITE(transaction, 120, against_the_model, nothing, aborted, w3_owns, w3_old_blocks, w4_generation,
-      w4_chunk_tree_alone, w5_once, w5_pinned_once, trees, new_tree, tree_exists, old_root_item,
-      offset_in_key, unchanged_trees, rounds, first_failure, no_memory, no_space, no_reads)
+      w4_chunk_tree_alone, w5_once, w5_pinned_once, trees, new_tree, tree_exists,
+      tree_exists_and_on, old_root_item, wrong_bytes_used, blank_volume, offset_in_key,
+      unchanged_trees, rounds, first_failure, no_memory, no_space, no_reads)

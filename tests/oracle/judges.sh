@@ -55,11 +55,19 @@ down() {
     heard
 }
 
+# Deletes subvolumes and waits until they are gone. `filesystem sync` wakes the one who does it, who
+# else looks every half minute.
+delete_subvolumes() {
+    must btrfs subvolume delete "$@"
+    must btrfs filesystem sync "$mnt"
+    must btrfs subvolume sync -s 1 "$mnt"
+}
+
 # The contents of a folder as the kernel reads them: data, sizes, links, modes, xattrs.
 contents() {
     (
         cd "$1" || exit 1
-        find . -xdev \( -name '*' \) -printf '%p %y %m %n %s %l\n' | sort
+        find . -xdev -printf '%p %y %m %n %s %l\n' | sort
         find . -xdev -type f -print0 | sort -z | xargs -0 -r md5sum
         getfattr -R -d -m - --absolute-names . 2> /dev/null
     )

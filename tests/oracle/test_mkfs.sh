@@ -13,6 +13,8 @@ head -c 1048576 /dev/urandom > "$work/mebibyte"
 
 uuid=5e8a3c1c-0c1f-4b0e-9d1a-6f1f5a1f0d3b
 make() { "$coppice" mkfs "$@" --uuid $uuid --time 1700000000.123456789; }
+# What is in an image, without reading its holes.
+digest() { tar -c --sparse --hole-detection=seek --mtime=@0 -f - -C "$work" image | sha256sum; }
 
 # --- an empty file system --------------------------------------------------------------------------------
 
@@ -36,10 +38,11 @@ sector_of() { case " $* " in *" --sector-size "[!4]*) echo other ;; esac; }
 try() {
     what="mkfs"
     : > "$work/faults"
-    rm -f "$image" "$work/second"
+    rm -f "$image"
+    make "$image" "$@" 2> /dev/null && first=$(digest)
+    rm -f "$image"
     if must make "$image" "$@"; then
-        make "$work/second" "$@" && cmp -s "$image" "$work/second" || fault "other bytes the second time"
-        rm -f "$work/second"
+        [ "$(digest)" = "$first" ] || fault "other bytes the second time"
         mirrors
         fsck
         fsck --mode=lowmem
@@ -119,10 +122,9 @@ hard() {
         must btrfs subvolume snapshot "$mnt/b" "$mnt/c"
         must btrfs balance start --full-balance "$mnt"
         must btrfs scrub start -B -R "$mnt"
-        must btrfs subvolume delete "$mnt/a" "$mnt/b"
-        must btrfs subvolume sync "$mnt"
+        delete_subvolumes "$mnt/a" "$mnt/b"
         exhaust
-        must btrfs balance start -d "$mnt"
+        must btrfs balance start -dusage=60 -musage=60 "$mnt"
         contents "$mnt/kept" | cmp -s - "$work/contents" || fault "the snapshot has changed"
         down
         mirrors
