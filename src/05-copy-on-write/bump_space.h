@@ -14,7 +14,6 @@ struct bump_space {
     uint32_t node_size;
     uint64_t next, end; /* of the chunk */
     uint64_t committed; /* where `next` was then */
-    uint64_t pinned;    /* blocks given up in this transaction that an older one made */
 };
 
 /* Addresses from `next` to the end of the first chunk of the volume. */

@@ -36,6 +36,8 @@ int superblock_commit(struct volume *volume, bool *is_on_device)
     *is_on_device = false;
     int result = volume->write_error ? fail(-volume->write_error, "an earlier write failed") : 0;
     if (result == 0)
+        result = device_flush(volume->device);
+    if (result == 0)
         result = superblock_write(volume->device, &volume->super, 0);
     if (result == 0)
         result = device_flush(volume->device);
@@ -172,8 +174,6 @@ int commit_write(struct transaction *transaction, bool *is_on_device)
     result = fit_device(volume->device, &transaction->super);
     if (result == 0)
         result = write_source_each(&transaction->source, write_block, transaction);
-    if (result == 0)
-        result = device_flush(volume->device);
     if (result < 0) {
         volume->write_error = result;
         return result;

@@ -20,11 +20,13 @@
 #include "transaction.h"
 
 /* Writes a transaction that has settled. *is_on_device says whether the new state is safe; it may
- * be although the result is an error, that of a mirror. After an error of the device nothing more
- * is written to the volume. Where nothing has changed nothing is written. */
+ * be although the result is an error, that of a mirror. After an error nothing more is written to
+ * the volume. Where nothing has changed nothing is written. */
 int commit_write(struct transaction *transaction, bool *is_on_device);
 
-/* Steps 3 to 5 alone: commits a change that is in the superblock only, volume->super. */
+/* Steps 2 to 5: commits volume->super. Alone it is the commit of a change that is in the superblock
+ * only; the first flush is then for the mirrors of the commit before, for of two copies that are not
+ * safe a cut may tear both. */
 int superblock_commit(struct volume *volume, bool *is_on_device);
 
 /* One copy: sets what depends on its place, and its checksum; and writes it there. */

@@ -34,10 +34,12 @@ static int watch_alloc(struct space *space, struct tree *tree, uint8_t level, ui
 {
     struct lab_watch *watch = watch_of(space);
     int result = watch->under->alloc(watch->under, tree, level, bytenr);
+    if (result < 0)
+        return result;
     struct lab_event event = {LAB_ALLOCATE, tree->id, level, *bytenr, 0, false};
     watch->has_alloc = true;
     watch->has_shared = false;
-    return result < 0 ? result : add_event(watch, &event);
+    return add_event(watch, &event);
 }
 
 static int watch_free(struct space *space, struct tree *tree, const struct block *block)
@@ -48,7 +50,7 @@ static int watch_free(struct space *space, struct tree *tree, const struct block
         struct lab_event *event = &watch->events[watch->count - 1];
         event->kind = LAB_SHADOW;
         event->from = block->bytenr;
-        watch->has_alloc = false;
+        watch->has_alloc = watch->has_shared = false;
         return result;
     }
     struct lab_event event = {LAB_FREE,      tree->id, block_level(block),

@@ -24,8 +24,8 @@ struct space {
     /* The address of a new block of the tree, which is its one reference. ENOSPC; an error. */
     int (*alloc)(struct space *space, struct tree *tree, uint8_t level, uint64_t *bytenr);
 
-    /* The tree gives up a block. Where the running transaction made the block its address may be
-     * used again at once, else when `committed` is called. */
+    /* The tree gives up a block. Where the running transaction made the block (its generation
+     * tells) its address may be used again at once, else when `committed` is called. */
     int (*free)(struct space *space, struct tree *tree, const struct block *block);
 
     /* Before the tree gives up a block that an older transaction made, for its shadow or for good:

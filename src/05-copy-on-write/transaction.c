@@ -132,6 +132,22 @@ static struct key root_item_key(const struct tree *tree)
     return (struct key){tree->id, ROOT_ITEM_KEY, tree->offset};
 }
 
+/* The root item says now what is the case. */
+static void note_item(struct transaction_tree *at)
+{
+    at->item.bytenr = at->tree.bytenr;
+    at->item.bytes_used = at->bytes_used;
+    at->item.level = at->tree.level;
+}
+
+/* The root's address tells of most changes; but blocks come and go below a root that has its shadow
+ * already, and a root may become an empty leaf. */
+static bool is_item_right(const struct transaction_tree *at)
+{
+    return at->item.bytenr == at->tree.bytenr && at->item.bytes_used == at->bytes_used &&
+           at->item.level == at->tree.level;
+}
+
 /* What the transaction must know of a tree beside where its root is. */
 static int read_root_item(struct transaction *transaction, struct transaction_tree *at)
 {
@@ -147,7 +163,7 @@ static int read_root_item(struct transaction *transaction, struct transaction_tr
     const struct root_item *item = item_data(path.nodes[0], path.slots[0]);
     at->last_snapshot = from_le64(item->last_snapshot);
     at->bytes_used = from_le64(item->bytes_used);
-    at->item_bytenr = at->tree.bytenr;
+    note_item(at);
     path_release(&roots, &path);
     return 0;
 }
@@ -213,8 +229,9 @@ int transaction_new_tree(struct transaction *transaction, uint64_t id, const str
     int result = allocate(&transaction->owner, &at->tree, 0, &root);
     if (result < 0)
         return result;
-    at->tree.bytenr = at->item_bytenr = root->bytenr;
+    at->tree.bytenr = root->bytenr;
     at->tree.generation = transaction->generation;
+    note_item(at);
     tree_put(&at->tree, root);
     *tree = &at->tree;
     if (!item)
@@ -244,7 +261,7 @@ static int update_root_item(struct transaction *transaction, struct transaction_
     describe_root(at, item_data(leaf, path.slots[0]), item_size(leaf, path.slots[0]));
     tree_dirty(roots, leaf);
     path_release(roots, &path);
-    at->item_bytenr = at->tree.bytenr;
+    note_item(at);
     return 1;
 }
 
@@ -269,7 +286,7 @@ static int update_root_items(struct transaction *transaction)
 {
     int changed = transaction->source.count ? claim_root_of_roots(transaction) : 0;
     for (struct transaction_tree *at = transaction->trees; at && changed >= 0; at = at->next) {
-        if (!has_root_item(&at->tree) || at->tree.bytenr == at->item_bytenr)
+        if (!has_root_item(&at->tree) || is_item_right(at))
             continue;
         int result = update_root_item(transaction, at);
         changed = result < 0 ? result : 1;

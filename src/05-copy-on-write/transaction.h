@@ -47,9 +47,12 @@ struct transaction_counters {
 struct transaction_tree {
     struct tree tree; /* must be first: the owner gets a struct tree */
     struct transaction_tree *next;
-    uint64_t item_bytenr;   /* the root block that the root item names */
-    uint64_t last_snapshot; /* blocks up to this generation may be in other trees */
     uint64_t bytes_used;    /* by its blocks */
+    uint64_t last_snapshot; /* blocks up to this generation may be in other trees (chapter 06) */
+    struct {
+        uint64_t bytenr, bytes_used;
+        uint8_t level;
+    } item; /* what the root item says */
 };
 
 struct transaction {

@@ -103,21 +103,27 @@ static int mirror_differs(struct volume *volume, int mirror)
     return result < 0 ? result : memcmp(&right, &copy, sizeof copy) != 0;
 }
 
+/* The copy that is used is safe before another one is written. */
 static int refresh_mirrors(struct volume *volume)
 {
-    bool wrote = false;
+    struct device *device = volume->device;
+    bool differs[SUPERBLOCK_MIRRORS] = {false}, any = false;
     int result = 0;
-    for (int mirror = 0; mirror < SUPERBLOCK_MIRRORS && result == 0; mirror++) {
-        if (!superblock_has_mirror(&volume->super, mirror))
-            continue;
-        result = mirror_differs(volume, mirror);
-        if (result > 0) {
-            result = superblock_write(volume->device, &volume->super, mirror);
-            wrote = true;
+    for (int mirror = 0; mirror < SUPERBLOCK_MIRRORS && result >= 0; mirror++)
+        if (superblock_has_mirror(&volume->super, mirror)) {
+            result = mirror_differs(volume, mirror);
+            differs[mirror] = result > 0;
+            any = any || differs[mirror];
         }
-    }
-    if (result == 0 && wrote)
-        result = device_flush(volume->device);
+    if (result < 0 || !any)
+        return result < 0 ? result : 0;
+
+    result = device_flush(device);
+    for (int mirror = 0; mirror < SUPERBLOCK_MIRRORS && result == 0; mirror++)
+        if (differs[mirror])
+            result = superblock_write(device, &volume->super, mirror);
+    if (result == 0)
+        result = device_flush(device);
     volume->write_error = result;
     return result;
 }

@@ -210,19 +210,33 @@ static uint64_t next_logical(const struct block_groups *groups)
 
 /* --- opening ------------------------------------------------------------------------ */
 
-static int read_group(struct block_groups *groups, struct tree *tree, const struct chunk *chunk)
+/* Leads the path, which may be at the group before, to a group's item. In tree 11 that is the next
+ * one; in the extent tree the group's extents lie between. */
+static int find_group_item(struct tree *tree, const struct key *key, struct path *path)
+{
+    if (path->nodes[0] && tree->id == BLOCK_GROUP_TREE_OBJECTID) {
+        int result = path_next(tree, path);
+        struct key next = result == 0 ? path_key(path) : (struct key){0};
+        if (result < 0 || key_compare(&next, key) == 0)
+            return result;
+    }
+    path_release(tree, path);
+    return tree_search(tree, key, path);
+}
+
+static int read_group(struct block_groups *groups, struct tree *tree, const struct chunk *chunk,
+                      struct path *path)
 {
     struct block_group *group;
-    struct path path = {0};
     struct key key = {chunk->logical, BLOCK_GROUP_ITEM_KEY, chunk->length};
-    int result = tree_search(tree, &key, &path);
+    int result = find_group_item(tree, &key, path);
     if (result == 1)
         result = fail(EUCLEAN, "chunk %" PRIu64 " of %" PRIu64 " bytes has no block group (G1)",
                       chunk->logical, chunk->length);
     if (result == 0)
         result = add_group(groups, chunk, &group);
     if (result == 0) {
-        const struct block_group_item *item = item_data(path.nodes[0], path.slots[0]);
+        const struct block_group_item *item = item_data(path->nodes[0], path->slots[0]);
         group->used = group->written_used = group->committed_used = from_le64(item->used);
         if (from_le64(item->flags) != chunk->type || group->used > group->length)
             result = fail(EUCLEAN,
@@ -231,7 +245,6 @@ static int read_group(struct block_groups *groups, struct tree *tree, const stru
                           chunk->logical, from_le64(item->flags), group->used, chunk->type,
                           chunk->length);
     }
-    path_release(tree, &path);
     return result;
 }
 
@@ -265,6 +278,7 @@ int block_groups_open(struct block_groups *groups, struct volume *volume)
     const struct superblock *super = &volume->super;
     bool own_tree = from_le64(super->compat_ro_flags) & COMPAT_RO_BLOCK_GROUP_TREE;
     struct tree tree = {0};
+    struct path path = {0};
     *groups = (struct block_groups){
         .volume = volume,
         .is_mixed = from_le64(super->incompat_flags) & INCOMPAT_MIXED_GROUPS,
@@ -275,9 +289,10 @@ int block_groups_open(struct block_groups *groups, struct volume *volume)
         result =
             volume_tree(volume, own_tree ? BLOCK_GROUP_TREE_OBJECTID : EXTENT_TREE_OBJECTID, &tree);
     for (size_t i = 0; i < volume->chunks.count && result == 0; i++) {
-        result = read_group(groups, &tree, &volume->chunks.chunks[i]);
+        result = read_group(groups, &tree, &volume->chunks.chunks[i], &path);
         take_profile(groups, &volume->chunks.chunks[i]);
     }
+    path_release(&tree, &path);
     groups->first_new = next_logical(groups);
     groups->device_bytes = volume->chunks.device_bytes;
     if (result < 0)

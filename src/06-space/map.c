@@ -161,7 +161,8 @@ static void draw_entry(const struct map_entry *entry, FILE *file)
                        : type & BLOCK_GROUP_DATA        ? "data, metadata"
                                                         : "metadata";
     fprintf(file,
-            "<td align=\"left\">%s, copy %u of %d: %" PRIu64 " blocks, %" PRIu64 " extents</td>",
+            "<td align=\"left\">%s, copy %u of %d: blocks %" PRIu64 ", extents %" PRIu64
+            "&#160;&#160;&#160;</td>",
             name, entry->copy, type & BLOCK_GROUP_DUP ? 2 : 1, entry->blocks, entry->data_extents);
     draw_cells(entry, file);
     fprintf(file, "</tr>\n");

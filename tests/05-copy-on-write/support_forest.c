@@ -350,7 +350,7 @@ struct comparison {
     struct block *roots;
     uint64_t blocks;
     uint64_t youngest; /* generation of a block */
-    uint64_t id;
+    uint64_t id;       /* of the owner of all blocks; 0: it may share some */
 };
 
 static void skip_absent(struct comparison *comparison)
@@ -387,7 +387,8 @@ static int compare_block(const struct block *block, void *context)
     comparison->blocks++;
     if (block_generation(block) > comparison->youngest)
         comparison->youngest = block_generation(block);
-    expect(block_owner_id(block) == comparison->id, "block %ju: owner", (uintmax_t)block->bytenr);
+    expect(comparison->id == 0 || block_owner_id(block) == comparison->id, "block %ju: owner",
+           (uintmax_t)block->bytenr);
     expect(memcmp(header->chunk_tree_uuid, comparison->volume->chunk_tree_uuid, UUID_SIZE) == 0,
            "block %ju: chunk tree uuid", (uintmax_t)block->bytenr);
     expect(from_le64(header->flags) >> HEADER_BACKREF_REV_SHIFT == HEADER_MIXED_BACKREF_REV,
@@ -427,17 +428,19 @@ struct check {
 static int check_tree(struct tree *tree, void *context)
 {
     struct check *check = context;
-    struct comparison comparison = {.volume = check->volume, .id = tree->id};
+    struct comparison comparison = {.volume = check->volume};
     struct key first = {0}, last = {UINT64_MAX, UINT8_MAX, UINT64_MAX};
+    for (unsigned i = 0; i < FOREST_TREES; i++)
+        if (check->forest->committed.trees[i].id == tree->id)
+            comparison.tree = &check->forest->committed.trees[i];
+    if (comparison.tree || tree->id == ROOT_TREE_OBJECTID || tree->id == CHUNK_TREE_OBJECTID)
+        comparison.id = tree->id;
     expect_success(tree_walk(tree, compare_block, &comparison));
     if (comparison.youngest > check->youngest)
         check->youngest = comparison.youngest;
     if (tree->id == ROOT_TREE_OBJECTID || tree->id == CHUNK_TREE_OBJECTID)
         return 0;
     compare_root_item(&comparison, tree);
-    for (unsigned i = 0; i < FOREST_TREES; i++)
-        if (check->forest->committed.trees[i].id == tree->id)
-            comparison.tree = &check->forest->committed.trees[i];
     if (!comparison.tree)
         return 0;
     check->trees++;

@@ -502,6 +502,10 @@ START_TEST(old_root_item)
         expect_success(volume_tree(&forest.volume, ROOT_TREE_OBJECTID, &tree));
         ck_assert_int_eq(tree_search(&tree, &key, &path), 0);
         ck_assert_uint_eq(item_size(path.nodes[0], path.slots[0]), ROOT_ITEM_OLD_SIZE);
+        /* Right behind its data lies that of the item before it. */
+        static const struct inode_item zeros;
+        ck_assert_uint_gt(path.slots[0], 0);
+        ck_assert_mem_eq(item_data(path.nodes[0], path.slots[0] - 1), &zeros, sizeof zeros);
         path_release(&tree, &path);
     }
     end(device);
@@ -581,6 +585,47 @@ START_TEST(offset_in_key)
     expect_success(volume_tree(&forest.volume, 300, &tree));
     ck_assert_uint_eq(tree.offset, 17);
     forest_check(&forest, device);
+    end(device);
+}
+END_TEST
+
+static int own_block(const struct block *block, void *context)
+{
+    uint64_t owner = block_owner_id(block);
+    bool is_new = block_generation(block) == *(uint64_t *)context;
+    expect(owner == (is_new ? 310 : 300), "block %ju: owner %ju", (uintmax_t)block->bytenr,
+           (uintmax_t)owner);
+    return 0;
+}
+
+/* Two trees share their blocks, as a snapshot does: a change of one is none of the other, and the
+ * shadows are the one's. */
+START_TEST(shared_blocks)
+{
+    struct device *device = begin_tall(4096);
+    struct tree *roots, *copy, tree;
+    struct root_item item;
+    struct path path = {0};
+    struct key key = {300, ROOT_ITEM_KEY, 0}, new_key = {310, ROOT_ITEM_KEY, 0};
+    forest_begin(&forest);
+    expect_success(transaction_tree(&forest.transaction, ROOT_TREE_OBJECTID, &roots));
+    ck_assert_int_eq(tree_search(roots, &key, &path), 0);
+    memcpy(&item, item_data(path.nodes[0], path.slots[0]), sizeof item);
+    path_release(roots, &path);
+    expect_success(tree_insert(roots, &new_key, &item, sizeof item));
+    expect_success(forest_commit(&forest));
+
+    forest_begin(&forest);
+    key = forest_key(8);
+    expect_success(transaction_tree(&forest.transaction, 310, &copy));
+    expect_success(tree_truncate(copy, &key, 1));
+    expect_success(forest_commit(&forest));
+    expect_success(volume_tree(&forest.volume, 310, &tree));
+    expect_success(tree_walk(&tree, own_block, &forest.transaction.generation));
+    ck_assert_int_eq(tree_search(&tree, &key, &path), 0);
+    ck_assert_uint_eq(item_size(path.nodes[0], path.slots[0]), 1);
+    path_release(&tree, &path);
+    forest_check(&forest, device); /* tree 300 is as it was */
     end(device);
 }
 END_TEST
@@ -667,6 +712,7 @@ START_TEST(first_failure)
     ck_assert_int_eq(transaction_fail(&forest.transaction, -EIO), -EIO);
     expect_failure(ENOSPC, "the transaction failed before: No space",
                    forest_insert(&forest, 1, 1, 9));
+    ck_assert_int_eq(forest_new_tree(&forest, 3, 302), -ENOSPC);
     expect_failure(ENOSPC, "failed before", transaction_settle(&forest.transaction));
     expect_failure(ENOSPC, "failed before", forest_commit(&forest));
     ck_assert_uint_eq(state_of(device).digest, digest);
@@ -824,4 +870,4 @@ END_TEST
 SUITE(transaction, 120, against_the_model, nothing, aborted, w3_owns, w3_old_blocks, w4_generation,
       w4_chunk_tree_alone, w5_once, w5_pinned_once, trees, new_tree, tree_exists,
       tree_exists_and_on, old_root_item, wrong_bytes_used, blank_volume, offset_in_key,
-      unchanged_trees, rounds, first_failure, no_memory, no_space, no_reads)
+      shared_blocks, unchanged_trees, rounds, first_failure, no_memory, no_space, no_reads)

@@ -532,6 +532,17 @@ static uint64_t cut(struct device *recorder, struct labels *labels)
     return crash_each(&plan);
 }
 
+/* What was written last is safe. */
+static void expect_flushed(const struct device *recorder)
+{
+    size_t count;
+    const struct device_event *events = recording_device_events(recorder, &count);
+    while (count > 0 && events[count - 1].type == DEVICE_READ)
+        count--;
+    ck_assert_uint_gt(count, 1);
+    ck_assert_int_eq(events[count - 1].type, DEVICE_FLUSH);
+}
+
 /* A mirror is brought up to date, and the power is cut: nothing is lost. */
 START_TEST(cut_while_refreshing)
 {
@@ -549,6 +560,7 @@ START_TEST(cut_while_refreshing)
         expect_success(volume_open(&volume, recorder, &notes));
         expect_success(volume_writable(&volume));
         volume_close(&volume);
+        expect_flushed(recorder);
         struct labels labels = {{state_of(&overlay.device).digest}, 1};
         struct device *under = file;
         file = &damaged.device;

@@ -173,19 +173,27 @@ static void close_store(unsigned store)
 struct result {
     double us[SLICES];    /* of one commit */
     double ratio[SLICES]; /* commits a second, to those of LMDB in the same turn */
-    double ns;            /* in all */
+    double ns, cpu_ns;    /* in all */
     uint64_t flushes, bytes;
 };
+
+static double cpu_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+    return 1e9 * (double)now.tv_sec + (double)now.tv_nsec;
+}
 
 static void run_slice(unsigned store, unsigned slice, uint64_t items, struct result *result)
 {
     uint64_t flushes_before = flushes, written_before = written;
-    double begin = bench_ns();
+    double begin = bench_ns(), cpu_begin = cpu_ns();
     for (uint64_t i = 0; i < SLICE; i++)
         insert(store, items + slice * (uint64_t)SLICE + i, 1);
     double ns = bench_ns() - begin;
     result->us[slice] = ns / SLICE / 1000;
     result->ns += ns;
+    result->cpu_ns += cpu_ns() - cpu_begin;
     result->flushes += flushes - flushes_before;
     result->bytes += written - written_before;
 }
@@ -209,10 +217,11 @@ static void print_rows(uint64_t items)
         double total = results[STORES - 1].ns / result->ns;
         struct bench_spread us = bench_spread(result->us, SLICES);
         struct bench_spread ratio = bench_spread(result->ratio, SLICES);
-        printf("%s,%u,%" PRIu64 ",%d,%.1f,%.1f,%.1f,%.1f,%.3f,%.3f,%.3f,%.3f,%.2f,%.0f\n",
+        printf("%s,%u,%" PRIu64 ",%d,%.1f,%.1f,%.1f,%.1f,%.3f,%.3f,%.3f,%.3f,%.1f,%.2f,%.0f\n",
                store_names[store], node_sizes[store], items, COMMITS, us.median, us.low, us.high,
                1e9 * COMMITS / result->ns, total, ratio.median, ratio.low, ratio.high,
-               (double)result->flushes / COMMITS, (double)result->bytes / COMMITS);
+               result->cpu_ns / COMMITS / 1000, (double)result->flushes / COMMITS,
+               (double)result->bytes / COMMITS);
         close_store(store);
     }
     fflush(stdout);
@@ -231,23 +240,26 @@ static void enter_folder(void)
 static int times(void)
 {
     struct statfs system;
-    char where[80];
+    char where[120];
+    double load = 0;
     enter_folder();
-    if (statfs(".", &system) != 0)
+    if (statfs(".", &system) != 0 || getloadavg(&load, 1) != 1)
         return 1;
-    snprintf(where, sizeof where, "method: files on a file system of type 0x%lx, a virtual disk.",
-             (unsigned long)system.f_type);
+    snprintf(where, sizeof where,
+             "method: files on a file system of type 0x%lx; load average before: %.1f.",
+             (unsigned long)system.f_type, load);
     const char *const method[] = {
         where,
         "10,000 commits of one insertion each, at random places, in slices of 100, in turns.",
         "us: of one commit, median and quartiles of the slices; per_second: of all commits.",
         "ratio: commits a second to those of LMDB, of all commits; median, low, high: of slices.",
+        "cpu_us: of the processor, for a commit.",
         "flushes: fdatasync, and writes with O_DSYNC; bytes: written; both for a commit.",
         NULL,
     };
     bench_head(method);
     printf("store,node_size,items,commits,us,low,high,per_second,ratio,ratio_median,ratio_low,"
-           "ratio_high,flushes,bytes\n");
+           "ratio_high,cpu_us,flushes,bytes\n");
     print_rows(10000);
     print_rows(100000);
     if (chdir("..") == 0)
