@@ -218,13 +218,9 @@ static void describe_root(const struct transaction_tree *at, struct root_item *i
         item->generation_v2 = item->generation;
 }
 
-int transaction_new_tree(struct transaction *transaction, uint64_t id, const struct root_item *item,
-                         struct tree **tree)
+/* The root block of a tree that was added just now. */
+static int make_root(struct transaction *transaction, struct transaction_tree *at)
 {
-    struct transaction_tree new = {.tree.id = id};
-    struct transaction_tree *at = add_tree(transaction, &new);
-    if (!at)
-        return -ENOMEM;
     struct block *root;
     int result = allocate(&transaction->owner, &at->tree, 0, &root);
     if (result < 0)
@@ -233,16 +229,33 @@ int transaction_new_tree(struct transaction *transaction, uint64_t id, const str
     at->tree.generation = transaction->generation;
     note_item(at);
     tree_put(&at->tree, root);
-    *tree = &at->tree;
-    if (!item)
-        return 0;
+    return 0;
+}
 
-    struct root_item described = *item;
+static int insert_root_item(struct transaction *transaction, const struct transaction_tree *at,
+                            struct root_item item)
+{
     struct key key = root_item_key(&at->tree);
     struct tree *roots;
-    describe_root(at, &described, sizeof described);
-    result = transaction_tree(transaction, ROOT_TREE_OBJECTID, &roots);
-    return result < 0 ? result : tree_insert(roots, &key, &described, sizeof described);
+    describe_root(at, &item, sizeof item);
+    int result = transaction_tree(transaction, ROOT_TREE_OBJECTID, &roots);
+    return result < 0 ? result : tree_insert(roots, &key, &item, sizeof item);
+}
+
+int transaction_new_tree(struct transaction *transaction, uint64_t id, const struct root_item *item,
+                         struct tree **tree)
+{
+    int result = transaction_tree(transaction, id, tree);
+    if (result != -ENOENT)
+        return result < 0 ? result : fail(EEXIST, "tree %" PRId64 " is there already", (int64_t)id);
+    struct transaction_tree *at = add_tree(transaction, &(struct transaction_tree){.tree.id = id});
+    if (!at)
+        return -ENOMEM;
+    result = make_root(transaction, at);
+    if (result == 0 && item)
+        result = insert_root_item(transaction, at, *item);
+    *tree = &at->tree;
+    return transaction_fail(transaction, result); /* half a tree is not committed */
 }
 
 /* --- settling ----------------------------------------------------------------------- */

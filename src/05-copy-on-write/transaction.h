@@ -76,7 +76,8 @@ void transaction_begin(struct transaction *transaction, struct volume *volume, s
 int transaction_tree(struct transaction *transaction, uint64_t id, struct tree **tree);
 
 /* A new, empty tree, with its root item: a copy of `item` but for what tells of the root block.
- * NULL: the root tree, which must be the first, or the chunk tree; the superblock names these. */
+ * NULL: the root tree, which must be the first, or the chunk tree; the superblock names these.
+ * EEXIST: nothing has changed; another error ends the transaction. */
 int transaction_new_tree(struct transaction *transaction, uint64_t id, const struct root_item *item,
                          struct tree **tree);
 

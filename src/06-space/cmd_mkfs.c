@@ -144,15 +144,18 @@ static int check_empty(struct device *device, uint64_t size)
     return result;
 }
 
-/* Superblocks of an older file system must not be found while the new one is half written. */
+/* Superblocks of an older file system must not be found while the new one is half written, nor later
+ * behind its end. */
 static int wipe(struct device *device, uint64_t size)
 {
+    struct superblock old;
     void *zeros = calloc(1, FRONT);
     int result = zeros ? 0 : fail(ENOMEM, "out of memory");
     if (result == 0)
         result = device_write(device, 0, zeros, size < FRONT ? (size_t)size : FRONT);
     for (int mirror = 1; mirror < SUPERBLOCK_MIRRORS && result == 0; mirror++)
-        if (size >= superblock_offset(mirror) + SUPERBLOCK_SIZE)
+        if (size >= superblock_offset(mirror) + SUPERBLOCK_SIZE ||
+            superblock_read(device, mirror, &old) == 0)
             result = device_write(device, superblock_offset(mirror), zeros, SUPERBLOCK_SIZE);
     if (result == 0)
         result = device_flush(device);

@@ -10,14 +10,7 @@
 #include "fail.h"
 #include "insert.h"
 
-enum {
-    NODE_SIZE = 4096,
-    ITEM_SIZE = 100,
-    IMAGE_MIB = 512,
-    BEHIND_MIRROR = 65 << 20,
-    TREE = 256,
-    ITEM_TYPE = 2
-};
+enum { NODE_SIZE = 4096, ITEM_SIZE = 100, IMAGE_MIB = 512, TREE = 256, ITEM_TYPE = 2 };
 
 static void must(int result)
 {
@@ -129,8 +122,6 @@ static void print_rows(uint32_t items, uint32_t max_ptrs)
     image = (struct image){.max_ptrs = max_ptrs, .state = 1};
     must(memory_device_open((uint64_t)IMAGE_MIB << 20, &image.device));
     must(bump_format(&image.bump, &image.volume, image.device, NODE_SIZE, &image.notes));
-    /* Behind the mirror of the superblock, over which the bump space would go. */
-    bump_space_open(&image.bump, &image.volume, BEHIND_MIRROR);
     fill(&image, items);
     for (size_t i = 0; i < LENGTH_OF(batches); i++) {
         struct sums sums = {0};

@@ -164,8 +164,7 @@ START_TEST(ascending)
 }
 END_TEST
 
-/* What was committed is not given out again; what was not is.
- * counted until then, and new ones are not. */
+/* What was committed is not given out again; what was not is. */
 START_TEST(commit_and_abort)
 {
     struct device *device = begin(2 << 20);

@@ -150,6 +150,7 @@ START_TEST(odd_labels)
     image_put_super(&image, &super);
     expect_output("a\\x0ab\\x1b[31m\\x7f\\xff", image.path, "label");
     memset(super.label, 'z', LABEL_SIZE);
+    super.cache_generation = to_le64(0x4141); /* what lies behind it */
     image_put_super(&image, &super);
     char line[LABEL_SIZE + 2];
     memset(line, 'z', LABEL_SIZE);

@@ -1,9 +1,10 @@
 /* What must be read to open an image and to commit one change, by the number of its block groups?
  *
  * Data groups of 1 GiB, each full: 128 extents of 8 MiB. The chunk tree is read to open the image;
- * the item of each group is looked up at the first allocation; of free space only that of the groups
- * is read in which something is allocated. Without a tree of their own the items of groups lie
- * among those of the extents, and finding each is a search; in tree 11 they lie side by side. */
+ * the item of each group is looked up at the first allocation; of free space only that of the
+ * groups is read in which something is allocated. Without a tree of their own their items lie
+ * among those of the extents, and finding each is a search; in tree 11 they lie side by side, and
+ * a few leaves are read. */
 #include "bench_image.h"
 
 enum { NODE_SIZE = 16384, EXTENT = 8 << 20, ITEMS = 1000, GIB = 1 << 30 };

@@ -253,7 +253,7 @@ static void grow(bool metadata_dup, bool data_dup, uint64_t grow_to) {
     uint32_t number = 8 * (i % 128) + 4 + i / 128 % 4;
     if (estate.now.trees[0].items[number].kind)
       break;
-    result = estate_write(&estate, 0, number, 100);
+    result = estate_write(&estate, 0, number, 250);
     if (result == 0)
       result = estate_commit(&estate);
     else
@@ -286,7 +286,8 @@ START_TEST(growth_refused) {
   struct mkfs_options options = estate_options(16384);
   options.data_dup = true;
   uint64_t least = mkfs_least_bytes(&options);
-  for (uint64_t more = 0; more < 40 * MIB; more += 3 * MIB + 4096) {
+  for (uint64_t more = 0; more < 40 * MIB;
+       more += (SANITIZED ? 13 : 5) * MIB + 4096) {
     estate_open(&estate, make_memory(least), &options, 1);
     uint64_t bytenr, got;
     estate_begin(&estate);

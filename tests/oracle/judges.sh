@@ -40,7 +40,7 @@ listen() { { echo "oracle $$ listens at $(date +%s.%N)" | tee "$work/mark" > /de
 heard() {
     dmesg 2> /dev/null | awk -v mark="$(cat "$work/mark")" -v device="(device ${loop:-none}" '
         index($0, mark) { on = 1; next }
-        on && /BTRFS/ && /warning|error|critical|alert|emergency/ && index($0, device) { print }
+        on && /BTRFS/ && /warning|error|critical|alert|emergency/ && index($0, device) && !/is being deprecated/ { print }
         on && /WARNING: .*btrfs|kernel BUG|BTRFS: Transaction aborted/ { print }' |
         sed "s|^|$what: kernel: |" | head -n 5 >> "$work/faults"
 }

@@ -116,8 +116,8 @@ remember() { for folder; do contents "$mnt/$folder" > "$work/contents-$folder"; 
 # The kernel reads all, and goes on with what we wrote.
 kernel() {
     up "$mount_options" || return
-    must find "$mnt" -type f -exec cat {} + 
-    must getfattr -R -d -m - "$mnt"
+    find "$mnt" -type f -exec cat {} + > /dev/null 2> "$work/read" || fault "reading: $(head -n 3 "$work/read")"
+    must getfattr -R -m - "$mnt"
     same frozen $untouched
     changes "$mnt/a" 6
     [ ! -e "$mnt/c" ] || delete_subvolumes "$mnt/c"
@@ -166,7 +166,7 @@ image() {
     if up "$mount_options"; then
         for step; do $step; done
         down
-        [ "$name" != bitmaps ] || btrfs inspect-internal dump-tree -t free-space "$image" |
+        [ "$name" != bitmaps ] || btrfs inspect-internal dump-tree -t 10 "$image" |
             grep -q FREE_SPACE_BITMAP || fault "no bitmaps"
         cp --sparse=always "$image" "$work/aged"
         fsck
