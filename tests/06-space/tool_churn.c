@@ -1,9 +1,9 @@
-/* 06-churn IMAGE SEED TRANSACTIONS OPS: changes an image at random (support_churn.h), so many times, and
- * says what it did. Judges look at the image then.
+/* 06-churn IMAGE SEED TRANSACTIONS OPS: changes an image at random (support_churn.h), so many
+ * times, and says what it did. Judges look at the image then.
  *
  *   --abort K      every K-th transaction is aborted, not committed
- *   --audit N      the auditor looks at the image after every N transactions; and at first: of what
- *                  mkfs.btrfs and the kernel get wrong at times he looks no more at what is wrong then
+ *   --audit N      the auditor looks at the image after every N transactions; and at first: what
+ *                  mkfs.btrfs and the kernel get wrong at times is left out if it is wrong then
  *   --only TREE, --except TREE (several times)
  *   --kinds insert,delete,...
  *   --value BYTES  the longest value of an xattr
@@ -43,7 +43,8 @@ static void usage(const char *what)
 {
     fprintf(stderr,
             "06-churn: %s\n06-churn IMAGE SEED TRANSACTIONS OPS [--abort K] [--audit N] "
-            "[--only TREE] [--except TREE] [--kinds LIST] [--value BYTES]\n", what);
+            "[--only TREE] [--except TREE] [--kinds LIST] [--value BYTES]\n",
+            what);
     exit(EXIT_USAGE);
 }
 
@@ -115,8 +116,8 @@ static int audit(struct run *run)
     return result;
 }
 
-/* Not our faults, and they stay as they are: items that mkfs.btrfs 6.2 leaves in the free-space tree,
- * and bytes_used of the extent tree, of which the kernel now and then writes an older number. */
+/* What others leave behind stays as it is, and is told: items of mkfs.btrfs 6.2 in the free-space
+ * tree; a bytes_used of the extent tree that was seen to be wrong after a balance of the kernel. */
 static int first_audit(struct run *run)
 {
     static const struct {

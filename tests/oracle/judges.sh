@@ -19,7 +19,7 @@ fsid() { blkid -p -s UUID -o value "$image"; }
 fsck() {
     judgements=$((judgements + 1))
     btrfs check "$@" "$image" > "$work/fsck" 2>&1 || fault "btrfs check $*: exit status $?"
-    grep -v 'no error found\|^WARNING: low-memory mode' "$work/fsck" |
+    grep -v 'no error found\|^UUID: \|^WARNING: low-memory mode\|space cache will be invalidated' "$work/fsck" |
         grep -iE 'error|mismatch|incorrect|corrupt|warning|bad|wrong|missing|invalid|extent item|leaf|failed' |
         sed "s|^|$what: btrfs check $*: |" | head -n 5 >> "$work/faults"
 }

@@ -101,6 +101,7 @@ round() {
     [ -z "${KEEP-}" ] || cp --sparse=always "$image" "$KEEP/$name-$number.img"
     "$churn" "$image" "$number" 100 30 --abort 9 --audit 25 "$@" > "$work/churn" 2>&1 ||
         fault "churn $number: $(tail -n 1 "$work/churn")"
+    sed -n "s|^wrong before|# $what, $number: &|p" "$work/churn"
     count=$(sed -n 's/.* \([0-9]*\) committed,.*/\1/p' "$work/churn")
     transactions=$((transactions + ${count:-0}))
     fsck
@@ -113,16 +114,16 @@ same() {
 }
 remember() { for folder; do contents "$mnt/$folder" > "$work/contents-$folder"; done; }
 
-# The kernel reads all, and goes on with what we wrote.
+# kernel NAME SUBVOLUME BALANCE-OPTIONS: reads all, goes on with what we wrote, deletes the subvolume.
 kernel() {
     up "$mount_options" || return
     find "$mnt" -type f -exec cat {} + > /dev/null 2> "$work/read" || fault "reading: $(head -n 3 "$work/read")"
     must getfattr -R -m - "$mnt"
     same frozen $untouched
     changes "$mnt/a" 6
-    [ ! -e "$mnt/c" ] || delete_subvolumes "$mnt/c"
-    must btrfs subvolume snapshot "$mnt/b" "$mnt/d$1"
-    must btrfs balance start $2 "$mnt"
+    delete_subvolumes "$mnt/$2"
+    must btrfs subvolume snapshot "$mnt/b" "$mnt/$1"
+    must btrfs balance start $3 "$mnt"
     must btrfs scrub start -B "$mnt"
     changes "$mnt/b" 7
     same frozen $untouched
@@ -131,8 +132,8 @@ kernel() {
     fsck --check-data-csum
 }
 
-# judge NAME: the aged image. In the even rounds of hundreds the subvolume alone is changed, in the
-# others its snapshots; one snapshot stays as it is.
+# judge NAME: the aged image. In every third round the subvolume alone is changed, in the next one
+# its snapshots alone; two snapshots stay as they are, to the end, when the subvolume is gone.
 judge() {
     for seed in $seeds; do
         what="$1, seed $seed"
@@ -150,10 +151,12 @@ judge() {
             esac
         done
         fsck --mode=lowmem
-        kernel 1 "-d -m"
+        kernel d c "-d -m"
         round $((seed * 1000 + 900)) --except "$kept" --kinds insert,prealloc,reflink
         round $((seed * 1000 + 901)) --except "$kept" --kinds delete,truncate,punch
-        kernel 2 --full-balance
+        kernel e a --full-balance
+        round $((seed * 1000 + 902)) --except "$kept"
+        fsck --check-data-csum
         mirrors
         [ ! -s "$work/faults" ] || return
     done
@@ -174,6 +177,29 @@ image() {
     fi
     check "our transactions on $name" "$work/faults"
 }
+# Until there is no space: transactions that find none change nothing; after that there is some again.
+full() {
+    up || return
+    must btrfs subvolume create "$mnt/a"
+    (cd "$mnt/a" && seq 1 3000 | split -l 10 -a 5 -d)
+    must btrfs subvolume snapshot "$mnt/a" "$mnt/b"
+    must btrfs subvolume snapshot -r "$mnt/a" "$mnt/frozen"
+    remember frozen
+    down
+    for kinds in insert,prealloc,reflink insert insert,delete delete,truncate; do
+        "$churn" "$image" 7 60 600 --audit 10 --kinds $kinds --value 4000 > "$work/churn" 2>&1 ||
+            fault "churn of $kinds: $(tail -n 1 "$work/churn")"
+        [ $kinds != insert ] || ! grep -q ' 0 without space' "$work/churn" ||
+            fault "there was space to the end"
+        fsck
+    done
+    up || return
+    same frozen
+    changes "$mnt/b" 1 2> /dev/null
+    down
+    fsck --check-data-csum
+}
+
 # Whether a case is to be run; all without words.
 chosen() {
     : > "$work/faults"
@@ -190,8 +216,15 @@ chosen compressed && format 512M -n 4096 -m single --csum xxhash && image compre
 chosen with_holes && format 512M -n 8192 -O ^no-holes -m single && image with_holes compress=lzo age
 chosen mixed && format 400M -M -n 4096 -m single -d single --csum blake2 && image mixed '' age
 chosen bitmaps && format 512M -n 4096 -m single && image bitmaps '' holes age
-chosen group_tree && ours --size 600M --node-size 4K --metadata dup --data dup --block-group-tree &&
+chosen group_tree && ours --size 1G --node-size 4K --metadata dup --data dup --block-group-tree &&
     image group_tree '' age
 chosen ours_n16k && ours --size 512M --csum blake2 && image ours_n16k compress=zstd age holes
+for options in '--size 64M' '--size 32M --mixed'; do
+    if chosen full; then
+        what="no space"
+        ours --node-size 4K $options && full
+        check "our transactions until there is no space, $options" "$work/faults"
+    fi
+done
 echo "# $transactions transactions, $judgements times btrfs check"
 exit $failed
