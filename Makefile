@@ -152,6 +152,7 @@ $(call bench_program,$1): $(patsubst tests/%.c,$(BUILD)/tests/%.o,$1) \
 	@mkdir -p $$(@D)
 	@echo '  LINK ' $$@
 	@$$(CC) $$(CFLAGS) $$(SANITIZER) $$(LDFLAGS) -o $$@ $$^ $$(LIBS) $$(BENCH_LIBS_$$(@F)) -lm
+-include $(patsubst tests/%.c,$(BUILD)/tests/%.d,$1)
 endef
 $(foreach bench,$(BENCHES),$(eval $(call BENCH_RULES,$(bench))))
 BENCH_PROGRAMS := $(foreach bench,$(BENCHES),$(call bench_program,$(bench)))

@@ -2,8 +2,8 @@
 #include "device.h"
 #include "fail.h"
 
+#include <dirent.h>
 #include <fcntl.h>
-#include <glob.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -107,24 +107,30 @@ static int file_measure(int fd, uint64_t *size)
     return 0;
 }
 
+/* Whether this loop device stands on the file. One that is not in use has no such attribute. */
+static bool is_loop_on(const char *loop, const char *wanted)
+{
+    char path[PATH_MAX], line[PATH_MAX] = "";
+    snprintf(path, sizeof path, "/sys/block/%s/loop/backing_file", loop);
+    FILE *file = fopen(path, "re");
+    if (!file)
+        return false;
+    if (fgets(line, sizeof line, file))
+        line[strcspn(line, "\n")] = '\0';
+    fclose(file);
+    return strcmp(line, wanted) == 0;
+}
+
 /* Whether the file lies under a loop device, and so may be mounted. */
 static bool is_loop_file(const char *path)
 {
     char *wanted = realpath(path, NULL);
-    glob_t loops = {0};
+    DIR *blocks = wanted ? opendir("/sys/block") : NULL;
     bool found = false;
-    if (wanted && glob("/sys/block/loop*/loop/backing_file", 0, NULL, &loops) == 0)
-        for (size_t i = 0; i < loops.gl_pathc && !found; i++) {
-            char line[PATH_MAX] = "";
-            FILE *file = fopen(loops.gl_pathv[i], "re");
-            if (!file)
-                continue;
-            if (fgets(line, sizeof line, file))
-                line[strcspn(line, "\n")] = '\0';
-            fclose(file);
-            found = strcmp(line, wanted) == 0;
-        }
-    globfree(&loops);
+    for (struct dirent *entry; blocks && !found && (entry = readdir(blocks));)
+        found = strncmp(entry->d_name, "loop", 4) == 0 && is_loop_on(entry->d_name, wanted);
+    if (blocks)
+        closedir(blocks);
     free(wanted);
     return found;
 }

@@ -43,10 +43,9 @@ struct extent_allocator {
     struct volume *volume;
     struct block_groups groups;
     struct delayed_refs refs;
-    bool is_open;          /* block groups are read at the first need */
-    bool is_settling;      /* the reserve may be used */
-    bool may_use_reserve;  /* by a transaction that will free more than it takes */
-    uint64_t reserve_left; /* bytes of metadata that other transactions leave */
+    bool is_open;         /* block groups are read at the first need */
+    bool is_settling;     /* the reserve may be used */
+    bool may_use_reserve; /* by a transaction that will free more than it takes */
     struct allocator_counters counters;
 };
 
