@@ -7,7 +7,7 @@ cd "$(dirname "$0")/.."
 packages='gcc make check libsubunit-dev pkg-config libc6-dev
 libisal-dev libxxhash-dev libgcrypt20-dev libyajl-dev libblkid-dev uuid-dev libunistring-dev
 liblmdb-dev libsqlite3-dev
-btrfs-progs util-linux fdisk attr acl xz-utils jq patch
+btrfs-progs grub-common util-linux fdisk attr acl xz-utils jq patch
 gnuplot-nox graphviz fonts-dejavu-core pandoc weasyprint
 clang libclang-rt-14-dev clang-format'
 
