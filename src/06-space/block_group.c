@@ -198,7 +198,7 @@ static int load_group(struct block_groups *groups, struct block_group *group)
     return 0;
 }
 
-/* Behind all others; the first one begins where the device's does. */
+/* Where a new group begins: behind all others, and the first one at 1 MiB. */
 static uint64_t next_logical(const struct block_groups *groups)
 {
     if (groups->count == 0)

@@ -15,8 +15,7 @@
  *   G2  `used` is the sum of the extents that have items in the group
  *   G3  what is given out is in one group of the right type, wholly free, not pinned
  *
- * Everything here is in memory, and was so in the transaction that is on the device; new_group.h
- * writes into the trees what is new.
+ * What changes here changes in memory; new_group.h writes into the trees what is new.
  *
  * The kernel's names: btrfs_read_block_groups, find_free_extent, btrfs_chunk_alloc,
  * find_free_dev_extent, exclude_super_stripes, btrfs_finish_extent_commit.

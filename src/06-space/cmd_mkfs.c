@@ -234,7 +234,7 @@ static const struct argp_option options[] = {
     {"csum", 0x106, "NAME", 0, "crc32c, xxhash64, sha256 or blake2b", 0},
     {"metadata", 0x107, "PROFILE", 0, "single, or dup: two copies of every tree block", 0},
     {"data", 0x108, "PROFILE", 0, "single, or dup", 0},
-    {"mixed", 0x109, NULL, 0, "Data and tree blocks in the same chunks, one copy", 0},
+    {"mixed", 0x109, NULL, 0, "Data and tree blocks in the same chunks", 0},
     {"block-group-tree", 0x10a, NULL, 0, "Items of block groups in a tree of their own", 0},
     {"force", 0x10b, NULL, 0, "Overwrite what is in IMAGE", 0},
     {0},

@@ -11,7 +11,7 @@
  *
  * It ends, since each change of a tree shadows blocks, a block is shadowed once in a transaction
  * (W5), and the trees that are changed here do not grow faster than they are written: an extent item
- * for each block, and hundreds of items to a block.
+ * for each block, and dozens or hundreds of items to a block.
  *
  * Shared blocks. After a snapshot two trees hold the same blocks, and a block's pointers are counted
  * once, as references of the block's own tree. When one of the two gives up such a block for a

@@ -1,7 +1,7 @@
 /* Making a file system: the first transaction of a blank volume.
  *
  * Nothing is written but by the tree, the transaction and the allocator of the chapters before. An
- * empty file system has three chunks and nine trees, or ten, of a leaf each.
+ * empty file system has three chunks (mixed: two) and nine trees, or ten, of a leaf each.
  *
  * The kernel's side: mkfs.btrfs makes the same by a temporary file system that it rebuilds.
  */
