@@ -208,9 +208,9 @@ static int insert_extent(struct extent_allocator *allocator, struct tree *tree,
     }
     /* Data that was given up again: nothing was ever used, but it may have got checksums. */
     int result = delete_csums(allocator, &at->extent);
-    return result < 0 ? result
-                      : block_groups_return(&allocator->groups, at->extent.bytenr,
-                                            at->extent.num_bytes);
+    return result < 0
+               ? result
+               : block_groups_return(&allocator->groups, at->extent.bytenr, at->extent.num_bytes);
 }
 
 /* Those that are added come first, so that an extent that stays is never without. */
