@@ -6,6 +6,7 @@
 #include <assert.h>
 #include <ctype.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -159,6 +160,7 @@ static void fill_standard_streams(void)
 int main(int argc, char **argv)
 {
     fill_standard_streams();
+    signal(SIGXFSZ, SIG_IGN); /* a limit of the file size is an error of the write */
     atexit(finish_output);
     const char *first = argc > 1 ? argv[1] : "";
     if (strcmp(first, "--help") == 0 || strcmp(first, "help") == 0) {

@@ -107,10 +107,12 @@ static int file_measure(int fd, uint64_t *size)
     return 0;
 }
 
-/* Whether this loop device stands on the file. One that is not in use has no such attribute. */
-static bool is_loop_on(const char *loop, const char *wanted)
+/* Whether this loop device stands on the file, by whatever name. One that is not in use has no such
+ * attribute. */
+static bool is_loop_on(const char *loop, const struct stat *wanted)
 {
     char path[PATH_MAX], line[PATH_MAX] = "";
+    struct stat status;
     snprintf(path, sizeof path, "/sys/block/%s/loop/backing_file", loop);
     FILE *file = fopen(path, "re");
     if (!file)
@@ -118,42 +120,42 @@ static bool is_loop_on(const char *loop, const char *wanted)
     if (fgets(line, sizeof line, file))
         line[strcspn(line, "\n")] = '\0';
     fclose(file);
-    return strcmp(line, wanted) == 0;
+    return stat(line, &status) == 0 && status.st_dev == wanted->st_dev &&
+           status.st_ino == wanted->st_ino;
 }
 
 /* Whether the file lies under a loop device, and so may be mounted. */
-static bool is_loop_file(const char *path)
+static bool is_loop_file(int fd)
 {
-    char *wanted = realpath(path, NULL);
-    DIR *blocks = wanted ? opendir("/sys/block") : NULL;
+    struct stat wanted;
+    DIR *blocks = fstat(fd, &wanted) == 0 ? opendir("/sys/block") : NULL;
     bool found = false;
     for (struct dirent *entry; blocks && !found && (entry = readdir(blocks));)
-        found = strncmp(entry->d_name, "loop", 4) == 0 && is_loop_on(entry->d_name, wanted);
+        found = strncmp(entry->d_name, "loop", 4) == 0 && is_loop_on(entry->d_name, &wanted);
     if (blocks)
         closedir(blocks);
-    free(wanted);
     return found;
 }
 
 /* One writer at a time: the lock ends with the descriptor. A device that is mounted has one. */
-static int file_lock(int fd, const char *path)
+static int file_lock(int fd)
 {
     if (flock(fd, LOCK_EX | LOCK_NB) < 0)
         return errno == EWOULDBLOCK
                    ? fail(EBUSY, "is open for writing elsewhere")
                    : fail(errno, "cannot be locked for writing: %s", strerror(errno));
-    if (is_loop_file(path))
+    if (is_loop_file(fd))
         return fail(EBUSY, "is in use by a loop device");
     return 0;
 }
 
 /* Takes over the descriptor: what is open there becomes a device, or is closed. */
-static int file_device_of(int fd, const char *path, bool writable, struct device **device)
+static int file_device_of(int fd, bool writable, struct device **device)
 {
     uint64_t size = 0;
     int result = file_measure(fd, &size);
     if (result == 0 && writable)
-        result = file_lock(fd, path);
+        result = file_lock(fd);
     struct file_device *file = result < 0 ? NULL : malloc(sizeof *file);
     if (!file) {
         close(fd);
@@ -179,7 +181,7 @@ int file_device_open(const char *path, bool writable, struct device **device)
     int fd = open(path, flags);
     if (fd < 0)
         return fail(errno, "%s", errno == EBUSY ? "is mounted or in use" : strerror(errno));
-    return file_device_of(fd, path, writable, device);
+    return file_device_of(fd, writable, device);
 }
 
 int file_device_create(const char *path, struct device **device)
@@ -187,5 +189,5 @@ int file_device_create(const char *path, struct device **device)
     int fd = open(path, O_CLOEXEC | O_RDWR | O_CREAT | O_EXCL, 0666);
     if (fd < 0)
         return fail(errno, "cannot be created: %s", strerror(errno));
-    return file_device_of(fd, path, true, device);
+    return file_device_of(fd, true, device);
 }

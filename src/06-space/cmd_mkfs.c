@@ -207,7 +207,9 @@ static int run(struct invocation *invocation)
     int result = read_options(invocation, &options);
     if (result == 0 && mkfs_check(&options) < 0)
         return wrong_usage("%s", fail_message());
-    if (result == 0 && access(invocation->image, F_OK) < 0 && errno == ENOENT) {
+    bool is_within = invocation_option(invocation, "offset") ||
+                     invocation_option(invocation, "partition"); /* of a disk that must be there */
+    if (result == 0 && !is_within && access(invocation->image, F_OK) < 0 && errno == ENOENT) {
         result = file_device_create(invocation->image, &device);
         is_new = result == 0;
     } else if (result == 0) {

@@ -55,6 +55,7 @@ check "a command that a terminal would obey" 2 "" "^coppice: there is no command
 check "an image that a terminal would obey" 1 "" "^coppice: a\\\\x1b\[1mb: No such file" info "$escape"
 
 # --- every command ---
+takes_words() { "$tool" "$1" --help | sed 1q | grep -q 'OPTION\.\.\.\] .'; }
 takes_image() { "$tool" "$1" --help | sed 2q | grep -q IMAGE; }
 for command in $commands; do
     check "$command --help" 0 "^Usage: coppice $command \[OPTION...\] " "" "$command" --help
@@ -67,6 +68,7 @@ for command in $commands; do
         check "$command with an option that lacks its value" 2 "" "requires an argument" "$command" first.img --offset
     else
         check "$command knows no --offset" 2 "" "unrecognized option '--offset'" "$command" --offset 0
+        takes_words "$command" || continue
         check "$command without a word" 2 "" "^(coppice: $command: no|coppice $command: something is missing)" "$command"
         check "$command with a word that means nothing" 2 "" "^coppice: $command: there is no .* 'bark'" "$command" bark
         check "$command with an option that lacks its value" 2 "" "requires an argument" "$command" --seed
