@@ -76,7 +76,7 @@ static error_t parse_word(int key, char *value, struct argp_state *state)
 static void print_usage(FILE *file)
 {
     fprintf(file, "Usage: coppice COMMAND [OPTIONS] [IMAGE] [ARGUMENTS]\n\n"
-                  "Coppice reads Btrfs images in ordinary files, without root, mount or driver,\n"
+                  "Coppice makes and reads Btrfs images in ordinary files, without root, mount or driver,\n"
                   "and grows trees in memory to watch them.\n\n"
                   "Commands:\n");
     for (int i = 0; commands[i]; i++)
