@@ -16,7 +16,8 @@
 
 enum { OPTION_TABLE = 48, KEY_FIRST = 1000 };
 
-/* The options that a command takes: its own and, with an image, the global ones, each with a key of its own. */
+/* The options that a command takes: its own and, with an image, the global ones, each with a key of
+ * its own. */
 static void gather_options(const struct command *command, struct argp_option *table)
 {
     int count = 0;
@@ -76,8 +77,8 @@ static error_t parse_word(int key, char *value, struct argp_state *state)
 static void print_usage(FILE *file)
 {
     fprintf(file, "Usage: coppice COMMAND [OPTIONS] [IMAGE] [ARGUMENTS]\n\n"
-                  "Coppice makes and reads Btrfs images in ordinary files, without root, mount or driver,\n"
-                  "and grows trees in memory to watch them.\n\n"
+                  "Coppice makes and reads Btrfs images in ordinary files, without root, mount or\n"
+                  "driver, and grows trees in memory to watch them.\n\n"
                   "Commands:\n");
     for (int i = 0; commands[i]; i++)
         fprintf(file, "  %-8s %.*s\n", commands[i]->name, (int)strcspn(commands[i]->doc, "\v"),

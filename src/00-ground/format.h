@@ -33,6 +33,7 @@ enum {
     SUPERBLOCK_SIZE = 4096,
     SUPERBLOCK_MIRRORS = 3,
     STRIPE_LENGTH = 65536,
+    DEVICE_RESERVED = 1 << 20, /* no chunk lies below it */
     NODE_SIZE_MAX = 65536,
     SECTOR_SIZE_MAX = 65536,
 };

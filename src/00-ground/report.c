@@ -161,8 +161,8 @@ static size_t plain_length(const uint8_t *bytes, size_t length)
     return plain;
 }
 
-/* One character that is not plain; of bytes that are none, libunistring takes one or more at a time.
- * Returns how many bytes it was. */
+/* One character that is not plain; of bytes that are none, libunistring takes one or more at a
+ * time. Returns how many bytes it was. */
 static size_t put_character(FILE *file, const uint8_t *bytes, size_t length)
 {
     ucs4_t character;

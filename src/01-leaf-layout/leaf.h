@@ -78,9 +78,9 @@ static inline uint32_t leaf_free_space(const struct block *leaf)
  * owner, revision and WRITTEN flag as they are in every block of ours, no items. */
 void leaf_init(struct block *leaf, uint64_t generation, uint64_t owner);
 
-/* Opens a gap before `slot`, in both halves of the leaf: `count` item headers, which the caller must
- * fill in, and `bytes` of data for them. The room must be there. Returns where the data of the gap
- * ends. */
+/* Opens a gap before `slot`, in both halves of the leaf: `count` item headers, which the caller
+ * must fill in, and `bytes` of data for them. The room must be there. Returns where the data of the
+ * gap ends. */
 uint32_t leaf_open_gap(struct block *leaf, uint32_t slot, uint32_t count, uint32_t bytes);
 
 /* Puts an item into `slot`, before what is there now. The caller knows that the key belongs there.

@@ -10,7 +10,7 @@
 
 /* --- promises ----------------------------------------------------------------------- */
 
-static bool is_subvolume(uint64_t tree)
+bool is_subvolume(uint64_t tree)
 {
     return tree == FS_TREE_OBJECTID || (tree >= FIRST_FREE_OBJECTID && tree <= INT64_MAX);
 }

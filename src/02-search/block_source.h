@@ -44,6 +44,9 @@ struct block_source {
     void (*dirty)(struct block_source *source, struct block *block);
 };
 
+/* A tree of files, of which snapshots can be made: no others share blocks. */
+bool is_subvolume(uint64_t tree);
+
 /* T1 to T6; 0 or EUCLEAN. */
 int block_fulfils(const struct block *block, const struct block_promise *promise);
 

@@ -30,8 +30,9 @@ struct room {
  * the same neighbours in key order as before. The blocks of the path need not be claimed. After a
  * failure the tree holds the same items as before and is sound, and so is the path. */
 struct room_policy {
-    /* nodes[0] has no room, though it would have if it were empty. Afterwards it has, and the caller
-     * must use it: the leaf may be a new, empty one. Every node above has room for two pointers. */
+    /* nodes[0] has no room, though it would have if it were empty. Afterwards it has, and the
+     * caller must use it: the leaf may be a new, empty one. Every node above has room for two
+     * pointers. */
     int (*leaf)(struct tree *tree, struct path *path, const struct room *room);
 
     /* nodes[level] is almost full; afterwards it has room for two more pointers at least, and every

@@ -199,8 +199,7 @@ int tree_change(struct tree *tree, const struct key *key, struct path *path)
     return result;
 }
 
-/* Makes room at the item that the path leads to, and claims it. */
-static int make_longer(struct tree *tree, const struct key *key, struct path *path, uint32_t bytes)
+int tree_make_longer(struct tree *tree, const struct key *key, struct path *path, uint32_t bytes)
 {
     const struct block *leaf = path->nodes[0];
     uint32_t size = item_size(leaf, path->slots[0]);
@@ -224,7 +223,7 @@ int tree_extend(struct tree *tree, const struct key *key, const void *data, uint
     if (result == 1)
         result = tree_no_item(tree, key);
     else if (result == 0)
-        result = make_longer(tree, key, &path, bytes);
+        result = tree_make_longer(tree, key, &path, bytes);
     if (result == 0) {
         struct block *leaf = path.nodes[0];
         uint32_t slot = path.slots[0], size = item_size(leaf, slot);

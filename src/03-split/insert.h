@@ -50,6 +50,10 @@ int tree_rekey(struct tree *tree, const struct key *key, const struct key *new_k
 /* Sees to it that nodes[0] has room, splitting the nodes above that are almost full first. */
 int tree_make_room(struct tree *tree, struct path *path, const struct room *room);
 
+/* Sees to it that the item `key`, to which the path leads, can become longer by `bytes` with
+ * leaf_grow, and claims it. */
+int tree_make_longer(struct tree *tree, const struct key *key, struct path *path, uint32_t bytes);
+
 /* The error for an item that is not there. */
 int tree_no_item(const struct tree *tree, const struct key *key);
 

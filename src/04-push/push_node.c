@@ -164,8 +164,8 @@ int push_make_node_room(struct tree *tree, struct path *path, unsigned level)
 
 /* --- after deletions ---------------------------------------------------------------- */
 
-/* The root has one pointer: its child takes its place. It is claimed, for a root belongs to its tree
- * alone, and a child may be another tree's too. */
+/* The root has one pointer: its child takes its place. It is claimed, for a root belongs to its
+ * tree alone, and a child may be another tree's too. */
 static int lose_root(struct tree *tree, struct path *path)
 {
     struct growth *growth = tree->growth;

@@ -70,11 +70,9 @@ void bump_space_open(struct bump_space *bump, const struct volume *volume, uint6
 
 /* --- an image ----------------------------------------------------------------------- */
 
-enum { CHUNK_START = 1 << 20 };
-
 static int make_trees(struct transaction *transaction, const struct chunk_bytes *chunk)
 {
-    struct key key = {FIRST_CHUNK_TREE_OBJECTID, CHUNK_ITEM_KEY, CHUNK_START};
+    struct key key = {FIRST_CHUNK_TREE_OBJECTID, CHUNK_ITEM_KEY, DEVICE_RESERVED};
     struct key inode_key = {FIRST_FREE_OBJECTID, INODE_ITEM_KEY, 0};
     struct root_item root = {.refs = to_le32(1), .root_dirid = to_le64(FIRST_FREE_OBJECTID)};
     struct inode_item inode = {.nlink = to_le32(1), .mode = to_le32(040755)};
@@ -106,22 +104,22 @@ int bump_format(struct bump_space *bump, struct volume *volume, struct device *d
     int result = device_size(device, &size);
     if (result < 0)
         return result;
-    if (size < CHUNK_START + STRIPE_LENGTH)
+    if (size < DEVICE_RESERVED + STRIPE_LENGTH)
         return fail(ENOSPC, "%" PRIu64 " bytes are too few for an image", size);
     options.total_bytes = size;
     volume_blank(volume, device, &options, notes);
     struct chunk chunk = {
-        .logical = CHUNK_START,
-        .length = (size - CHUNK_START) / STRIPE_LENGTH * STRIPE_LENGTH,
+        .logical = DEVICE_RESERVED,
+        .length = (size - DEVICE_RESERVED) / STRIPE_LENGTH * STRIPE_LENGTH,
         .type = BLOCK_GROUP_SYSTEM,
         .copies = 1,
-        .physical = {CHUNK_START},
+        .physical = {DEVICE_RESERVED},
     };
     struct chunk_bytes bytes = chunk_describe(volume, &chunk);
     result = volume_add_chunk(volume, &volume->super, &chunk);
     if (result == 0) {
         struct transaction transaction;
-        bump_space_open(bump, volume, CHUNK_START);
+        bump_space_open(bump, volume, DEVICE_RESERVED);
         transaction_begin(&transaction, volume, &bump->space);
         result = make_trees(&transaction, &bytes);
         result = result == 0 ? transaction_commit(&transaction)

@@ -137,7 +137,8 @@ static const struct argp_option options[] = {
     {"item-size", 0, "BYTES", 0, "Data of an item (default 100)", 0},
     {"node-size", 0, "BYTES", 0, "Size of a block: 4K, 8K, 16K, 32K, 64K (default 4K)", 0},
     {"space", 0, "NAME", 0,
-     "bump: addresses are counted up, and nothing is written down; from chapter 06 on also extents",
+     "Who gives out addresses: bump counts them up and writes nothing down; the default is the "
+     "best there is",
      0},
     {"seed", 0, "N", 0, "Of the random numbers (default 1)", 0},
     {"summary", 0, NULL, 0, "One line for a commit", 0},

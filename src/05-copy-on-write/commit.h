@@ -25,7 +25,7 @@
 int commit_write(struct transaction *transaction, bool *is_on_device);
 
 /* Steps 2 to 5: commits volume->super. Alone it is the commit of a change that is in the superblock
- * only; the first flush is then for the mirrors of the commit before, for of two copies that are not
+ * only; the first flush is then for the mirrors of the commit before: of two copies that are not
  * safe a cut may tear both. */
 int superblock_commit(struct volume *volume, bool *is_on_device);
 

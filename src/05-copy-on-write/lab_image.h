@@ -13,7 +13,7 @@ struct lab_image {
     void *other;            /* what else the space needs (chapter 06) */
 };
 
-/* The spaces there are, the default first: "bump"; chapter 06 brings another one. Ends with NULL. */
+/* The spaces there are, the default first: "bump"; chapter 06 brings another. Ends with NULL. */
 extern const char *const lab_spaces[];
 
 /* An image with that space: `bytes` long, without items in tree 5 but what mkfs makes. */

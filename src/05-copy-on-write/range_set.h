@@ -1,7 +1,7 @@
 /* Sets of addresses: ranges [start, end) in ascending order, none empty, no two that touch.
  *
- * Free space and pinned blocks are kept so. All are in one array: a search is binary, a change moves
- * what lies behind it.
+ * Free space and pinned blocks are kept so. All are in one array: a search is binary, a change
+ * moves what lies behind it.
  */
 #ifndef RANGE_SET_H
 #define RANGE_SET_H

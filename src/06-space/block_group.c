@@ -2,13 +2,12 @@
 
 #include "blank.h"
 #include "fail.h"
-#include "free_space_tree.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { DEVICE_RESERVED = 1 << 20, MIB = 1 << 20 };
+enum { MIB = 1 << 20 };
 
 /* --- types -------------------------------------------------------------------------- */
 
@@ -29,6 +28,17 @@ static bool is_of_type(const struct block_groups *groups, const struct block_gro
 static unsigned copies_of(uint64_t profile)
 {
     return profile & BLOCK_GROUP_DUP ? 2 : 1;
+}
+
+bool has_free_space_tree(const struct superblock *super)
+{
+    return from_le64(super->compat_ro_flags) & COMPAT_RO_FREE_SPACE_TREE;
+}
+
+uint64_t block_group_tree_id(const struct superblock *super)
+{
+    bool own_tree = from_le64(super->compat_ro_flags) & COMPAT_RO_BLOCK_GROUP_TREE;
+    return own_tree ? BLOCK_GROUP_TREE_OBJECTID : EXTENT_TREE_OBJECTID;
 }
 
 /* --- the list ----------------------------------------------------------------------- */
@@ -52,6 +62,13 @@ struct block_group *block_groups_find(const struct block_groups *groups, uint64_
     size_t at = groups_up_to(groups, bytenr);
     struct block_group *group = at ? groups->groups[at - 1] : NULL;
     return group && bytenr - group->start < group->length ? group : NULL;
+}
+
+struct free_space_group block_groups_range(const struct block_groups *groups,
+                                           const struct block_group *group)
+{
+    return (struct free_space_group){group->start, group->length,
+                                     from_le32(groups->volume->super.sectorsize)};
 }
 
 /* The group of an extent, which must be wholly in it. */
@@ -171,8 +188,7 @@ static int load_from_extents(struct block_groups *groups, struct block_group *gr
 static int load_from_free_space_tree(struct block_groups *groups, struct block_group *group)
 {
     struct tree tree;
-    struct free_space_group range = {group->start, group->length,
-                                     from_le32(groups->volume->super.sectorsize)};
+    struct free_space_group range = block_groups_range(groups, group);
     int result = volume_tree(groups->volume, FREE_SPACE_TREE_OBJECTID, &tree);
     return result < 0 ? result : free_space_each(&tree, &range, add_free, group);
 }
@@ -181,9 +197,9 @@ static int load_from_free_space_tree(struct block_groups *groups, struct block_g
  * freed in it is pinned and counts as used until it is committed. */
 static int load_group(struct block_groups *groups, struct block_group *group)
 {
-    bool has_tree = from_le64(groups->volume->super.compat_ro_flags) & COMPAT_RO_FREE_SPACE_TREE;
-    int result =
-        has_tree ? load_from_free_space_tree(groups, group) : load_from_extents(groups, group);
+    int result = has_free_space_tree(&groups->volume->super)
+                     ? load_from_free_space_tree(groups, group)
+                     : load_from_extents(groups, group);
     if (result == 0 && group->free.bytes != group->length - group->committed_used)
         result = fail(EUCLEAN, "%" PRIu64 " bytes are free, its item says %" PRIu64,
                       group->free.bytes, group->length - group->committed_used);
@@ -276,7 +292,6 @@ static void take_profile(struct block_groups *groups, const struct chunk *chunk)
 int block_groups_open(struct block_groups *groups, struct volume *volume)
 {
     const struct superblock *super = &volume->super;
-    bool own_tree = from_le64(super->compat_ro_flags) & COMPAT_RO_BLOCK_GROUP_TREE;
     struct tree tree = {0};
     struct path path = {0};
     *groups = (struct block_groups){
@@ -286,8 +301,7 @@ int block_groups_open(struct block_groups *groups, struct volume *volume)
     };
     int result = find_device_free(groups);
     if (result == 0 && volume->chunks.count)
-        result =
-            volume_tree(volume, own_tree ? BLOCK_GROUP_TREE_OBJECTID : EXTENT_TREE_OBJECTID, &tree);
+        result = volume_tree(volume, block_group_tree_id(super), &tree);
     for (size_t i = 0; i < volume->chunks.count && result == 0; i++) {
         result = read_group(groups, &tree, &volume->chunks.chunks[i], &path);
         take_profile(groups, &volume->chunks.chunks[i]);
@@ -433,7 +447,6 @@ int block_groups_add(struct block_groups *groups, struct transaction *transactio
         return result;
     }
     group->is_new = group->is_loaded = true;
-    groups->chunks_made++;
     result = add_free(group->start, group->length, group);
     return result < 0 ? result : exclude_superblocks(groups, group);
 }
@@ -548,6 +561,15 @@ void block_groups_commit(struct block_groups *groups)
     }
     groups->first_new = next_logical(groups);
     groups->device_bytes = groups->volume->chunks.device_bytes;
+}
+
+void block_groups_roll_back(struct block_groups *groups)
+{
+    for (size_t i = 0; i < groups->count; i++)
+        if (groups->groups[i]->start >= groups->first_new)
+            volume_remove_chunk(groups->volume, groups->groups[i]->start);
+    groups->volume->chunks.device_bytes = groups->device_bytes;
+    block_groups_close(groups);
 }
 
 uint64_t block_groups_free(const struct block_groups *groups, enum group_type type)

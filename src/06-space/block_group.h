@@ -1,8 +1,8 @@
 /* Block groups: what of the address space is used, what is free, what is pinned.
  *
  * There is one for each chunk. Its item says how many bytes of it are used; what exactly is free is
- * read when the first allocation asks for it, from the free-space tree, or from the gaps between the
- * extents where an image has none. From then on it is kept in memory.
+ * read when the first allocation asks for it, from the free-space tree, or from the gaps between
+ * the extents where an image has none. From then on it is kept in memory.
  *
  *     device   0      1 MiB                                          64 MiB
  *              |      |  stripes of chunks        | free |  ...      |mirror|
@@ -23,6 +23,7 @@
 #ifndef BLOCK_GROUP_H
 #define BLOCK_GROUP_H
 
+#include "free_space_tree.h"
 #include "range_set.h"
 #include "transaction.h"
 
@@ -48,7 +49,7 @@ struct block_groups {
     uint64_t bytes_used;          /* by all extents that have items */
     uint64_t first_new;           /* groups from this address on are of the running transaction */
     uint64_t device_bytes;        /* before it */
-    uint64_t groups_loaded, chunks_made;
+    uint64_t groups_loaded;
 };
 
 enum group_type { GROUP_DATA, GROUP_SYSTEM, GROUP_METADATA };
@@ -73,6 +74,9 @@ int block_groups_release(struct block_groups *groups, uint64_t bytenr, uint64_t 
 /* The transaction is on the device: what was pinned is free. */
 void block_groups_commit(struct block_groups *groups);
 
+/* It never will be: takes its chunks out of the map of the volume, and closes. */
+void block_groups_roll_back(struct block_groups *groups);
+
 /* The group that holds an address; NULL. */
 struct block_group *block_groups_find(const struct block_groups *groups, uint64_t bytenr);
 
@@ -81,6 +85,14 @@ struct block_group *block_groups_find(const struct block_groups *groups, uint64_
  * has changed; after another error the transaction must not be committed. */
 int block_groups_add(struct block_groups *groups, struct transaction *transaction,
                      enum group_type type, uint64_t length);
+
+/* The range of a group, as its free space is told of. */
+struct free_space_group block_groups_range(const struct block_groups *groups,
+                                           const struct block_group *group);
+
+/* Where free space is told of, and block groups are, by the features of the image. */
+bool has_free_space_tree(const struct superblock *super);
+uint64_t block_group_tree_id(const struct superblock *super);
 
 /* Bytes that may still be given out to this type without a new chunk, and with new ones. */
 uint64_t block_groups_free(const struct block_groups *groups, enum group_type type);

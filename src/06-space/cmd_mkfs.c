@@ -144,8 +144,8 @@ static int check_empty(struct device *device, uint64_t size)
     return result;
 }
 
-/* Superblocks of an older file system must not be found while the new one is half written, nor later
- * behind its end. */
+/* Superblocks of an older file system must not be found while the new one is half written, nor
+ * later behind its end. */
 static int wipe(struct device *device, uint64_t size)
 {
     struct superblock old;

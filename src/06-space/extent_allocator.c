@@ -1,10 +1,8 @@
 #include "extent_allocator.h"
 
-#include "blank.h"
 #include "checksum.h"
 #include "csum_delete.h"
 #include "fail.h"
-#include "free_space_tree.h"
 #include "new_group.h"
 #include "shared_block.h"
 
@@ -138,19 +136,13 @@ int data_drop_ref(struct extent_allocator *allocator, uint64_t bytenr, uint64_t 
 
 /* --- what the trees are told -------------------------------------------------------- */
 
-static bool has_free_space_tree(const struct extent_allocator *allocator)
-{
-    return from_le64(allocator->volume->super.compat_ro_flags) & COMPAT_RO_FREE_SPACE_TREE;
-}
-
 /* The free-space tree, and the range of the group that holds the extent. */
 static int free_space_of(struct extent_allocator *allocator, const struct extent *extent,
                          struct tree **tree, struct free_space_group *range)
 {
     const struct block_group *group = block_groups_find(&allocator->groups, extent->bytenr);
     assert(group);
-    *range = (struct free_space_group){group->start, group->length,
-                                       from_le32(allocator->volume->super.sectorsize)};
+    *range = block_groups_range(&allocator->groups, group);
     return transaction_tree(allocator->space.transaction, FREE_SPACE_TREE_OBJECTID, tree);
 }
 
@@ -160,7 +152,7 @@ static int extent_is_used(struct extent_allocator *allocator, const struct exten
     struct free_space_group range;
     struct tree *tree;
     int result = block_groups_use(&allocator->groups, extent->bytenr, extent->num_bytes);
-    if (result < 0 || !has_free_space_tree(allocator))
+    if (result < 0 || !has_free_space_tree(&allocator->volume->super))
         return result;
     result = free_space_of(allocator, extent, &tree, &range);
     return result < 0 ? result : free_space_remove(tree, &range, extent->bytenr, extent->num_bytes);
@@ -177,7 +169,7 @@ static int delete_csums(struct extent_allocator *allocator, const struct extent 
                              from_le32(super->sectorsize), extent->bytenr, extent->num_bytes);
 }
 
-/* It has lost its item: what it took is free, on the device at once, for us when it is committed. */
+/* It has lost its item: what it took is free, in the trees at once, for us when it is committed. */
 static int extent_is_free(struct extent_allocator *allocator, const struct extent *extent)
 {
     struct free_space_group range;
@@ -185,7 +177,7 @@ static int extent_is_free(struct extent_allocator *allocator, const struct exten
     int result = block_groups_release(&allocator->groups, extent->bytenr, extent->num_bytes);
     if (result == 0 && !extent->is_block)
         result = delete_csums(allocator, extent);
-    if (result < 0 || !has_free_space_tree(allocator))
+    if (result < 0 || !has_free_space_tree(&allocator->volume->super))
         return result;
     result = free_space_of(allocator, extent, &tree, &range);
     return result < 0 ? result : free_space_add(tree, &range, extent->bytenr, extent->num_bytes);
@@ -276,19 +268,6 @@ static int settle(struct space *space)
 
 /* --- the end of a transaction ------------------------------------------------------- */
 
-/* Forgets all that was in memory only. */
-static void roll_back(struct extent_allocator *allocator)
-{
-    struct block_groups *groups = &allocator->groups;
-    struct volume *volume = allocator->volume;
-    for (size_t i = 0; i < groups->count; i++)
-        if (groups->groups[i]->start >= groups->first_new)
-            volume_remove_chunk(volume, groups->groups[i]->start);
-    volume->chunks.device_bytes = groups->device_bytes;
-    block_groups_close(groups);
-    allocator->is_open = false;
-}
-
 static void committed(struct space *space, bool is_on_device)
 {
     struct extent_allocator *allocator = allocator_of(space);
@@ -299,7 +278,8 @@ static void committed(struct space *space, bool is_on_device)
     if (is_on_device)
         block_groups_commit(&allocator->groups);
     else
-        roll_back(allocator);
+        block_groups_roll_back(&allocator->groups);
+    allocator->is_open = is_on_device;
 }
 
 void extent_allocator_open(struct extent_allocator *allocator, struct volume *volume)

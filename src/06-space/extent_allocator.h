@@ -1,7 +1,7 @@
 /* The extent allocator: the real space, an account of every byte.
  *
- * It gives out addresses from block groups, and keeps for every extent, block or data, who refers to
- * it. What it has given out and taken back it tells the trees when the transaction settles:
+ * It gives out addresses from block groups, and keeps for every extent, block or data, who refers
+ * to it. What it has given out and taken back it tells the trees when the transaction settles:
  *
  *     alloc, free, shared            settle
  *     ----------------------         ------------------------------------------------------------
@@ -10,12 +10,12 @@
  *                                    `used` of block groups      and again, until nothing is new
  *
  * It ends, since each change of a tree shadows blocks, a block is shadowed once in a transaction
- * (W5), and the trees that are changed here do not grow faster than they are written: an extent item
- * for each block, and dozens or hundreds of items to a block.
+ * (W5), and the trees that are changed here do not grow faster than they are written: an extent
+ * item for each block, and dozens or hundreds of items to a block.
  *
- * Shared blocks. After a snapshot two trees hold the same blocks, and a block's pointers are counted
- * once, as references of the block's own tree. When one of the two gives up such a block for a
- * shadow, what the block points to is from then on pointed to by the shadow too:
+ * Shared blocks. After a snapshot two trees hold the same blocks, and a block's pointers are
+ * counted once, as references of the block's own tree. When one of the two gives up such a block
+ * for a shadow, what the block points to is from then on pointed to by the shadow too:
  *   - the tree that owns the block leaves it: its references stay, with the shadow; the old block
  *     gets references of its own, by its address, and a flag says so (FULL_BACKREF);
  *   - another tree leaves it: the shadow's references are added, by the name of that tree;
@@ -35,7 +35,6 @@
 struct allocator_counters {
     uint64_t refs_run;       /* delayed extents worked off */
     uint64_t refs_cancelled; /* blocks taken and given up before that */
-    uint64_t moved_refs;     /* references added or taken away for shared blocks */
 };
 
 struct extent_allocator {

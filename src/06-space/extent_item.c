@@ -362,17 +362,7 @@ static int open_gap(struct tree *tree, struct path *path, uint32_t at, uint32_t 
 {
     uint32_t size = item_size(path->nodes[0], path->slots[0]);
     struct key key = path_key(path);
-    struct room room = {
-        .key = &key,
-        .cost =
-            item_cost(tree, path->nodes[0], size + bytes) - item_cost(tree, path->nodes[0], size),
-        .extends = true,
-    };
-    int result = 0;
-    if (leaf_left(tree, path->nodes[0]) < room.cost)
-        result = tree_make_room(tree, path, &room);
-    if (result == 0)
-        result = path_claim(tree, path, 0);
+    int result = tree_make_longer(tree, &key, path, bytes);
     if (result < 0)
         return result;
     struct block *leaf = path->nodes[0];

@@ -74,7 +74,7 @@ static void add_entry(struct map *map, enum map_kind kind, uint64_t start, uint6
 /* Fills what lies between the stripes, which are in order. */
 static void add_gaps(struct map *map, uint64_t device_bytes)
 {
-    uint64_t end = 0, first = 1 << 20;
+    uint64_t end = 0, first = DEVICE_RESERVED;
     size_t stripes = map->count;
     if (stripes && map->entries[0].start < first)
         first = map->entries[0].start;

@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { SYSTEM_NODES = 64, METADATA_NODES = 768, FIRST_STRIPE = 1 << 20, DATA_LEAST = 4 << 20 };
+enum { SYSTEM_NODES = 64, METADATA_NODES = 768, SYSTEM_LEAST = 1 << 20, DATA_LEAST = 4 << 20 };
 
 #define INODE_ROOT_ITEM_INIT (1ULL << 31)
 
@@ -40,13 +40,13 @@ struct lengths {
     uint64_t system, metadata, data; /* of the first chunks; data 0: in that of metadata */
 };
 
-/* The shortest in which the kernel, which keeps 5.5 MiB of metadata for itself where nodes have
- * 16 KiB, can still write some files. */
+/* The shortest in which the kernel, which keeps hundreds of nodes of metadata for itself, can still
+ * write some files. */
 static struct lengths least_lengths(const struct mkfs_options *options)
 {
     uint64_t node = options->blank.node_size;
     struct lengths least = {
-        .system = SYSTEM_NODES * node > FIRST_STRIPE ? SYSTEM_NODES * node : FIRST_STRIPE,
+        .system = SYSTEM_NODES * node > SYSTEM_LEAST ? SYSTEM_NODES * node : SYSTEM_LEAST,
         .metadata = METADATA_NODES * node,
         .data = DATA_LEAST,
     };
@@ -61,7 +61,7 @@ uint64_t mkfs_least_bytes(const struct mkfs_options *options)
 {
     struct lengths least = least_lengths(options);
     unsigned metadata = options->metadata_dup ? 2 : 1, data = options->data_dup ? 2 : 1;
-    return FIRST_STRIPE + metadata * (least.system + least.metadata) + data * least.data;
+    return DEVICE_RESERVED + metadata * (least.system + least.metadata) + data * least.data;
 }
 
 static uint64_t features(const struct mkfs_options *options)
@@ -77,7 +77,7 @@ static uint64_t features(const struct mkfs_options *options)
 
 /* --- trees -------------------------------------------------------------------------- */
 
-/* What an inode of a directory without names says. Its size is that of the names it holds, twice. */
+/* What an inode of a directory without names says. Its size is twice that of the names it holds. */
 static struct inode_item directory_inode(const struct mkfs_options *options, uint64_t size)
 {
     return (struct inode_item){

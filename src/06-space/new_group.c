@@ -3,7 +3,6 @@
 #include "blank.h"
 #include "change.h"
 #include "fail.h"
-#include "free_space_tree.h"
 #include "insert.h"
 
 #include <string.h>
@@ -61,9 +60,7 @@ static int write_dev_extents(struct transaction *transaction, const struct chunk
 
 static int group_tree(struct transaction *transaction, struct tree **tree)
 {
-    bool own_tree = from_le64(transaction->super.compat_ro_flags) & COMPAT_RO_BLOCK_GROUP_TREE;
-    return transaction_tree(transaction,
-                            own_tree ? BLOCK_GROUP_TREE_OBJECTID : EXTENT_TREE_OBJECTID, tree);
+    return transaction_tree(transaction, block_group_tree_id(&transaction->super), tree);
 }
 
 static int write_group_item(struct transaction *transaction, const struct block_group *group)
@@ -78,18 +75,20 @@ static int write_group_item(struct transaction *transaction, const struct block_
     return result < 0 ? result : tree_insert(tree, &key, &item, sizeof item);
 }
 
-static int write_free_space(struct transaction *transaction, const struct block_group *group)
+static int write_free_space(struct block_groups *groups, struct transaction *transaction,
+                            const struct block_group *group)
 {
-    struct free_space_group range = {group->start, group->length,
-                                     from_le32(transaction->super.sectorsize)};
+    struct free_space_group range = block_groups_range(groups, group);
     struct tree *tree;
-    if (!(from_le64(transaction->super.compat_ro_flags) & COMPAT_RO_FREE_SPACE_TREE))
+    if (!has_free_space_tree(&transaction->super))
         return 0;
     int result = transaction_tree(transaction, FREE_SPACE_TREE_OBJECTID, &tree);
     return result < 0 ? result : free_space_create(tree, &range);
 }
 
-static int write_new(struct transaction *transaction, struct block_group *group)
+/* The group is no longer new before it is written: a failure ends the transaction. */
+static int write_new(struct block_groups *groups, struct transaction *transaction,
+                     struct block_group *group)
 {
     const struct chunk *chunk;
     int result = chunk_map_find(&transaction->volume->chunks, group->start, group->length, &chunk);
@@ -101,7 +100,7 @@ static int write_new(struct transaction *transaction, struct block_group *group)
         result = write_dev_extents(transaction, &copy);
     if (result == 0)
         result = write_group_item(transaction, group);
-    return result < 0 ? result : write_free_space(transaction, group);
+    return result < 0 ? result : write_free_space(groups, transaction, group);
 }
 
 static int write_used(struct transaction *transaction, struct block_group *group)
@@ -133,7 +132,7 @@ int block_groups_write_new(struct block_groups *groups, struct transaction *tran
 {
     for (size_t i = 0; i < groups->count; i++)
         if (groups->groups[i]->is_new)
-            return written(groups->groups[i], write_new(transaction, groups->groups[i]));
+            return written(groups->groups[i], write_new(groups, transaction, groups->groups[i]));
     return 0;
 }
 

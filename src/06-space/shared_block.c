@@ -4,12 +4,6 @@
 
 /* --- whether ------------------------------------------------------------------------ */
 
-/* Snapshots are made of subvolumes, and nothing else shares blocks. */
-static bool is_subvolume(uint64_t id)
-{
-    return id == FS_TREE_OBJECTID || (id >= FIRST_FREE_OBJECTID && id <= INT64_MAX);
-}
-
 /* A block that was made after the last snapshot is in this tree alone. */
 static bool may_be_shared(const struct tree *tree, const struct block *block)
 {
@@ -71,7 +65,6 @@ static int move_data_ref(struct extent_allocator *allocator, const struct block 
         .objectid = key.objectid,
         .offset = key.offset - from_le64(item->offset),
     };
-    allocator->counters.moved_refs++;
     return delayed_refs_add(&allocator->refs, &extent, &ref, referrer->delta, false);
 }
 
@@ -89,7 +82,6 @@ static int move_block_ref(struct extent_allocator *allocator, const struct block
         .root = referrer->root,
         .parent = referrer->parent,
     };
-    allocator->counters.moved_refs++;
     return delayed_refs_add(&allocator->refs, &extent, &ref, referrer->delta, false);
 }
 

@@ -473,6 +473,29 @@ static void check_counters(const struct grove *grove, const struct census *censu
                "blocks are counted wrong");
 }
 
+/* --- items of any kind -------------------------------------------------------------- */
+
+struct shapes {
+    const struct grove *grove;
+    const struct item_context *context;
+};
+
+static int check_shape(const struct block *block, void *context)
+{
+    const struct shapes *shapes = context;
+    expect(block_nritems(block) > 0 || block->bytenr == shapes->grove->tree.bytenr, "empty (S4)");
+    if (block_level(block) == 0)
+        expect_success(leaf_check(block, shapes->context));
+    return 0;
+}
+
+void grove_check_shapes(struct grove *grove, const struct item_context *context)
+{
+    struct shapes shapes = {grove, context};
+    expect(grove->heap.held == 0, "blocks are held");
+    expect_success(tree_walk(&grove->tree, check_shape, &shapes));
+}
+
 struct census grove_check(struct grove *grove)
 {
     struct visit visit = visit_all(grove);

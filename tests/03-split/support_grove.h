@@ -98,6 +98,11 @@ struct census {
 /* All of it: S1 to S4, L, N, T, the limits, the counters, and the model. */
 struct census grove_check(struct grove *grove);
 
+/* For trees whose items are not the grove's own: every leaf is in order, with the shapes of its
+ * items (L6), none is empty but a root (S4), and no block is held. The heap holds each block to its
+ * checker and to the pointer that leads to it (S1 to S3). */
+void grove_check_shapes(struct grove *grove, const struct item_context *context);
+
 /* Does the tree hold exactly what the model says? */
 bool grove_matches(struct grove *grove);
 

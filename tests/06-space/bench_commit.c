@@ -1,9 +1,9 @@
 /* What does a commit of one changed item write, by the size of the image?
  *
  * The way from the root of the fs tree to the item: its height. And what has to tell of it: the
- * root tree, the extent tree and the free-space tree, which tell of their own blocks too. That part
- * does not know how large the fs tree is: each block that is shadowed has two extent items, the old
- * one and the new, in as many leaves at most. */
+ * root tree, the extent tree and the free-space tree, which tell of their own blocks too. The
+ * extent tree is the part that varies: each block that is shadowed has two extent items, the old
+ * one and the new, and a leaf that is shadowed for one of them is such a block itself. */
 #include "bench_image.h"
 
 enum { NODE_SIZE = 16384, COMMITS = 200 };

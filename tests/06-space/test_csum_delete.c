@@ -92,20 +92,9 @@ static void note_taken(uint32_t first, uint32_t end)
 
 /* --- what must hold ----------------------------------------------------------------- */
 
-static int check_block(const struct block *block, void *context)
-{
-    expect(block_nritems(block) > 0 || block->bytenr == grove.tree.bytenr, "empty (S4)");
-    if (block_level(block) == 0)
-        expect_success(leaf_check(block, context));
-    return 0;
-}
-
-/* The heap holds each block to its checker and to the pointer that leads to it (S1 to S3). */
 static void check_tree(void)
 {
-    struct item_context context = {sectorsize, csum_size};
-    expect(grove.heap.held == 0, "blocks are held");
-    expect_success(tree_walk(&grove.tree, check_block, &context));
+    grove_check_shapes(&grove, &(struct item_context){sectorsize, csum_size});
 }
 
 /* The item of the path is this one; to the next one. */

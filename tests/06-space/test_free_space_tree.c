@@ -138,20 +138,9 @@ static void open_tree(uint32_t node_size, const struct growth *limits, uint64_t 
     grove.keys = 0;
 }
 
-/* The heap holds each block to its checker and to the pointer that leads to it (S1 to S3). */
-static int check_block(const struct block *block, void *context)
-{
-    expect(block_nritems(block) > 0 || block->bytenr == grove.tree.bytenr, "empty (S4)");
-    if (block_level(block) == 0)
-        expect_success(leaf_check(block, context));
-    return 0;
-}
-
 static void check_tree(void)
 {
-    struct item_context context = {patches[0].group.sectorsize, 4};
-    expect(grove.heap.held == 0, "blocks are held");
-    expect_success(tree_walk(&grove.tree, check_block, &context));
+    grove_check_shapes(&grove, &(struct item_context){patches[0].group.sectorsize, 4});
 }
 
 /* The tree holds the items of the model, every byte, and no others. */
