@@ -50,8 +50,8 @@ static int add_chunk(const struct path *path, void *context)
     const struct block *leaf = path->nodes[0];
     uint32_t slot = path->slots[0];
     memcpy(volume->chunk_tree_uuid, block_header(leaf)->chunk_tree_uuid, UUID_SIZE);
-    int result = chunk_map_add(&volume->chunks, key.offset, item_data(leaf, slot),
-                               item_size(leaf, slot));
+    int result =
+        chunk_map_add(&volume->chunks, key.offset, item_data(leaf, slot), item_size(leaf, slot));
     return result < 0 ? fail_within(result, "leaf %" PRIu64 " slot %u", leaf->bytenr, slot) : 0;
 }
 
